@@ -55,11 +55,12 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
 {
     enum { FEW = 8, LATE = 8 }; /* lanes that wait; turns of a step that is too long to wait for */
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k), few = min(FEW, k->aside.n_beside);
-    real m[n], s[STATE_SIZE(n)], before[6 * n], *start = before;
+    real m[n], s[STATE_SIZE(n)], before[6 * n];
     lane_id id = 0;
     lane_clock clock;
-    monitor_state watch;
-    lane_inside within, *inside = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within : 0;
+    monitor_state carried;
+    lane_inside within;
+    lane_watch watch;
     lane_aside aside;
     mask live = false;
     int steps = 0, turns = 0;
@@ -78,12 +79,8 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                 lane_fence();
                 system_load(k, n, compensated, id, m, s);
                 clock_load(k, id, k->slice_steps, &clock);
-                if (watched)
-                    monitors_load(k, id, &watch);
-                if (watched & MONITORS_BEFORE)
-                    view_before(k, m, s, before, &start);
-                if (inside)
-                    inside_load(id, inside);
+                watch_load(k, id, m, s, before, &within, &carried, &watch);
+                clock_sleep(&clock, watched ? monitors_left(k, &carried) : EVENT_LAST);
                 propagator_resume(k, n, m, s, &aside);
             }
             if (lane_count_together(live) == 0)
@@ -92,10 +89,11 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
         aside.wanted = live;
         const int closed = ((const volatile int *)k->aside.queue.counts)[SHOAL_QUEUE_CLOSED];
         aside.hurries = k->aside.least_visit > 0 && steps >= k->aside.least_visit && closed;
-        clock_step(k, compensated, m, s, &clock, inside, &aside);
+        watch_begin(k, s, &watch);
+        clock_step(k, compensated, m, s, &clock, watch.inside, &aside);
         steps += clock.made;
-        if (live && wants_a_look(k, m, s, &clock)) {
-            check_step(k, compensated, id, m, s, &clock, start, &watch, inside, 0, &live);
+        if (live && wants_a_look(k, m, s, &clock, &watch)) {
+            check_step(k, compensated, m, s, &clock, &watch, 0, &live);
             lane_fence();
             record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_ASIDE),
                          SHOAL_RUNNING);
@@ -106,12 +104,14 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                                 : k->aside.n_columns;
         const mask hosted = column < k->aside.n_columns;
         if (hosted | (live & (leaves && steps > 0))) { /* at the step's start, if one is under way */
-            if (inside)
-                inside_forget(k, real_bodies(k, n), live, inside);
+            if (watch.inside)
+                inside_forget(k, real_bodies(k, n), live, watch.inside);
             system_store(k, n, compensated, id, live, s);
             clock_store(k, id, live, &clock);
-            if (watched)
-                monitors_store(k, id, live, &watch);
+            if (watched) {
+                monitors_pass(k, live, clock.steps - clock.shown, &carried);
+                monitors_store(k, id, live, &carried);
+            }
             if (hosted) {
                 kernel_carry(k, id, column, 0);
                 lane_tell_host(&k->aside.arrived[column], id + 1);

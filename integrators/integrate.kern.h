@@ -26,6 +26,9 @@
  *
  * It may also define
  *     PROPAGATOR_BARYCENTRIC            the first six slots are the view; the last two functions are not needed
+ *     PROPAGATOR_PLAIN 1                the first six slots are positions, barycentric or from body 0, and barycentric
+ *                                       velocities, and the view needs no others: monitors of pairs need not see
+ *                                       every step (guard.kern.h)
  *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped
  *                                       make such steps; without this they make steps as before
  *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
@@ -89,6 +92,7 @@ LANE_ASSERT(PROPAGATOR_ADAPTIVE == DESCRIPTOR_ADAPTIVE, "PROPAGATOR_ADAPTIVE is 
 LANE_ASSERT(PROPAGATOR_SETS_ASIDE == DESCRIPTOR_SETS_ASIDE, "PROPAGATOR_SETS_ASIDE is sets_aside of the descriptor");
 #endif
 #include "integrators/tangent.kern.h"
+#include "monitors/guard.kern.h"
 
 enum { ADVANCE_STEPS = 100000 }; /* the most that an adaptive propagator makes to a time within its next step */
 
@@ -210,6 +214,7 @@ typedef struct lane_clock {
     real target, end;     /* elapsed times: of the next pause, of the end of the run */
     real steps, attempts; /* steps made, steps tried */
     real last, limit;     /* numbers of attempts: when this call ends; when the system is looked at before */
+    real wake, shown;     /* number of attempts when a monitor wants to look; of steps when one did last */
 } lane_clock;
 
 /* Whether the attempts are a whole number of SHOAL_WINDOWs, after which progress is judged. *next: the next such. */
@@ -239,7 +244,19 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
     clock->attempts = record_load(k, id, SHOAL_SYS_ATTEMPT);
     clock->last = clock->attempts + most;
+    clock->shown = clock->steps;
     clock_set_limit(k, clock);
+}
+
+/* The monitors look when that many steps have been made, and not before something happens. */
+LANE_FN void clock_sleep(lane_clock *clock, real steps)
+{
+    clock->wake = lane_min(clock->limit, clock->attempts + steps);
+}
+
+LANE_FN mask clock_wakes(const lane_clock *clock)
+{
+    return (clock->attempts >= clock->wake) | (clock->elapsed + lane_abs(clock->h) > clock->target);
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -351,6 +368,7 @@ LANE_FN void step(const shoal_kernel_args *k, int compensated, const real *m, re
 
 typedef struct lane_clock {
     real h, steps, limit, end; /* length of a step; numbers of steps: done, at the next pause, at the end of the run */
+    real wake, shown;          /* numbers of steps: when a monitor wants to look; when one did last */
     mask made, leaves;         /* the last step was made; the system goes to the other kernel (aside.kern.h) */
 } lane_clock;
 
@@ -362,7 +380,18 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + most);
     clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
     clock->end = record_load(k, id, SHOAL_SYS_END);
+    clock->shown = clock->steps;
     clock->made = clock->leaves = clock->h != clock->h;
+}
+
+LANE_FN void clock_sleep(lane_clock *clock, real steps)
+{
+    clock->wake = lane_min(clock->limit, clock->steps + steps);
+}
+
+LANE_FN mask clock_wakes(const lane_clock *clock)
+{
+    return PROPAGATOR_SETS_ASIDE ? (clock->steps >= clock->wake) | clock->leaves : clock->steps >= clock->wake;
 }
 
 LANE_FN void clock_store(const shoal_kernel_args *k, lane_id id, mask where, const lane_clock *clock)
@@ -473,14 +502,50 @@ LANE_FN real broken_outcome(const shoal_kernel_args *k, const real *s)
     return lane_select(PROPAGATOR_GAVE_UP(n, s), lane_set(SHOAL_BUDGET), lane_set(SHOAL_NONFINITE));
 }
 
+/* What a group of lanes has for its monitors: what these carry; the motion within a step, or NULL; and the bodies at
+ * the start of the step, [6 * n]: their view if a monitor must see each step, else the first six slots. */
+typedef struct lane_watch {
+    lane_id id;
+    monitor_state *carried;
+    lane_inside *inside;
+    real *before;
+    lane_guard guard;
+    mask near; /* what the guard said of the last step; all if there is none */
+    mask look; /* the lanes in which the last step may have consequences */
+} lane_watch;
+
+/* Whether a monitor must see each step; whether a guard says which ones those of pairs must see. */
+LANE_FN int monitors_awake(const shoal_kernel_args *k)
+{
+    return VARIATIONAL(k) || (MONITORS(k) & (MONITORS_AWAKE | (PROPAGATOR_PLAIN ? 0 : MONITORS_INSIDE)));
+}
+LANE_FN int monitors_guarded(const shoal_kernel_args *k)
+{
+    return (MONITORS(k) & MONITORS_INSIDE) && !monitors_awake(k);
+}
+
 /* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
-LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock)
+LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock,
+                          lane_watch *watch)
 {
     const int n = BODIES(k);
-    const mask look = clock_due(clock) | clock_stuck(k, clock);
+    watch->look = clock_wakes(clock) | clock_stuck(k, clock);
     if (monitors_awake(k))
-        return look | is_broken(k, s) | clock_moved(clock);
-    return look | (MONITORS(k) ? propagator_beyond(k, n, m, s, monitors_sleep(k)) : is_broken(k, s));
+        return watch->look = watch->look | is_broken(k, s) | clock_moved(clock);
+    watch->look = watch->look | (MONITORS(k) ? propagator_beyond(k, n, m, s, monitors_sleep(k)) : is_broken(k, s));
+    if (!monitors_guarded(k))
+        return watch->look;
+    watch->near = guard_stirs(k, watch->id, n, m, watch->before, s, clock_length(clock), &watch->guard);
+    if (watch->inside)
+        watch->near = watch->near | watch->inside->star | watch->inside->planets | watch->inside->event.hit;
+    return watch->look = watch->look | watch->near;
+}
+
+/* A step begins: the guard needs the bodies as they are. */
+LANE_FN void watch_begin(const shoal_kernel_args *k, const real *s, lane_watch *watch)
+{
+    if (monitors_guarded(k))
+        guard_keep(BODIES(k), s, watch->before);
 }
 
 #if TEAM > 1
@@ -515,9 +580,8 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 
 /* The monitors look at a step, in the lanes that moved; a rejected step is not shown to them. */
 /* long: inlined; the state of a lane, in registers of the step loop, of which it changes some */
-LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const real *m, real *s,
-                        const lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside,
-                        lane_event *event)
+LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask near, const real *m, real *s,
+                        lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
 {
     const int n = BODIES(k), bodies = system_bodies(k, n);
     const mask moved = clock_moved(clock);
@@ -547,8 +611,10 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         view.h = clock_length(clock);
         view.phase = clock_phase(clock);
         view.time = clock_time(clock, lane_set(1.0));
+        view.since = clock->steps - clock->shown;
         view.tangent2 = tangent2;
         view.star = view.planets = view.whole = live & moved;
+        view.near = near;
         view.late = lane_set(0.0);
         view.part = 0;
         monitors_watch(k, &view, watch, inside, &seen);
@@ -559,6 +625,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
         if (PROPAGATOR_SETS_ASIDE && inside && lane_any(lane_not(moved))) /* the step continues in the next call */
             *inside = shown;
     }
+    clock->shown = lane_select(moved, clock->steps, clock->shown);
     event->hit = event->hit | team_told(event->hit);
     if (MONITORS(k) & MONITORS_BEFORE) {
 #if TEAM > 1
@@ -573,6 +640,39 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, const
     }
     if (VARIATIONAL(k) && lane_any(tangent_is_long(tangent2)))
         tangent_shorten(n, COMPENSATED(k), tangent_is_long(tangent2), s);
+}
+
+/* The monitors look at a step, as they seldom do: called with copies, so that a GPU has the state in registers at all
+ * other steps. */
+/* long: as watch_step */
+LANE_CALLED_FN void watch_called(const shoal_kernel_args *k, lane_id id, mask live, mask near, const real *m, real *s,
+                                 lane_clock *clock, const real *before, monitor_state *carried, lane_inside *inside,
+                                 lane_event *event)
+{
+    const int n = BODIES(k);
+    real view[6 * n], *start = view;
+    if (monitors_guarded(k) && team_any_beside(near))
+        view_before(k, m, before, view, &start);
+    watch_step(k, id, live, near, m, s, clock, start, carried, inside, event);
+}
+
+LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, const real *s, lane_clock *clock,
+                          const lane_watch *watch, lane_event *event)
+{
+    const int n = BODIES(k);
+    real masses[LANE_ROOM(n)], state[STATE_SIZE(n)], room[6 * n];
+    lane_clock time = *clock;
+    lane_event seen = *event;
+    LANE_UNROLL
+    for (int i = 0; i < n; i++)
+        masses[i] = m[i];
+    LANE_UNROLL
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        state[c] = s[c];
+    const real *before = monitors_guarded(k) ? guard_kept(n, watch->before, room) : room;
+    watch_called(k, watch->id, live, watch->near, masses, state, &time, before, watch->carried, watch->inside, &seen);
+    clock->shown = time.shown;
+    *event = seen;
 }
 
 /* Advance s by the time `left`, which is within the next step, of length h: one step of that length, or as many as an
@@ -620,18 +720,22 @@ LANE_FN void event_store(const shoal_kernel_args *k, lane_id id, mask hit, const
 
 /* What a step means for a group of lanes: monitors, ends, pauses. */
 /* long: as watch_step */
-LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id id, const real *m, real *s,
-                            lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, real *sight,
-                            mask *live)
+LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const real *m, real *s, lane_clock *clock,
+                            lane_watch *watch, real *sight, mask *live)
 {
     const int n = BODIES(k), watched = MONITORS(k);
+    const lane_id id = watch->id;
     const real none = lane_set(-1.0), one = lane_set(1.0);
     lane_event event;
     event_none(&event);
     event_offer(&event, team_any(is_broken(k, s)), one, broken_outcome(k, s), none, none);
-    if (watched && (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) ||
-                    team_any_beside(*live & clock_moved(clock) & wants_a_look(k, m, s, clock))))
-        watch_step(k, id, *live, m, s, clock, before, watch, inside, &event);
+    if (watched &&
+        (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) || team_any_beside(*live & clock_moved(clock) & watch->look))) {
+        if (monitors_awake(k))
+            watch_step(k, id, *live, watch->near, m, s, clock, watch->before, watch->carried, watch->inside, &event);
+        else
+            watch_seldom(k, *live, m, s, clock, watch, &event);
+    }
     event_offer(&event, clock_stuck(k, clock), one, lane_set(SHOAL_STEP_UNDERFLOW), none, none);
     event_offer(&event, clock_spent(k, id, *live, clock), one, lane_set(SHOAL_BUDGET), none, none);
     const mask hit = *live & event.hit; /* it ends, or the host is told */
@@ -647,8 +751,10 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
     if (lane_any(stops)) { /* store the state of these lanes; their later steps are ignored */
         system_store(k, n, compensated, id, stops, s);
         clock_store(k, id, stops, clock);
-        if (watched)
-            monitors_store(k, id, team_speaks(stops, 1), watch);
+        if (watched) {
+            monitors_pass(k, stops, clock->steps - clock->shown, watch->carried);
+            monitors_store(k, id, team_speaks(stops, 1), watch->carried);
+        }
 #if PROPAGATOR_SETS_ASIDE
         record_store(k, id, SHOAL_SYS_OUTCOME, sets_aside, lane_set(SHOAL_ASIDE));
 #endif
@@ -657,6 +763,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
         *live = *live & lane_not(stops);
         clock_rest(clock, stops);
     }
+    clock_sleep(clock, watched ? monitors_left(k, watch->carried) : lane_set(EVENT_LAST));
 #if PROPAGATOR_SETS_ASIDE
     if (team_any_beside(sets_aside)) {
         team_sync();
@@ -666,16 +773,36 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, lane_id
 #endif
 }
 
+/* What a group of lanes begins with; it stays where it is. */
+LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real *before,
+                        lane_inside *within, monitor_state *carried, lane_watch *watch)
+{
+    watch->id = id;
+    watch->carried = carried;
+    watch->before = before;
+    watch->near = lane_set(0.0) == lane_set(0.0);
+    watch->inside = PROPAGATOR_INSIDE && (MONITORS(k) & MONITORS_INSIDE) ? within : 0;
+    if (MONITORS(k))
+        monitors_load(k, id, carried);
+    if (monitors_guarded(k))
+        guard_load(k, id, system_bodies(k, BODIES(k)), &watch->guard);
+    else if (MONITORS(k) & MONITORS_BEFORE)
+        view_before(k, m, s, before, &watch->before);
+    if (watch->inside)
+        inside_load(id, watch->inside);
+}
+
 /* LANE_GROUPS groups of lanes make a step in turns. A group in which all systems have stopped makes no steps.
  * `sights`: they go through k->sights. */
 LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, const mask *there, bool sights)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
-    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n], *start[LANE_GROUPS];
+    real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
-    monitor_state watch[LANE_GROUPS];
-    lane_inside within[LANE_GROUPS], *inside[LANE_GROUPS];
+    monitor_state carried[LANE_GROUPS];
+    lane_watch watch[LANE_GROUPS];
+    lane_inside within[LANE_GROUPS];
     lane_aside aside[LANE_GROUPS];
     bool awake[LANE_GROUPS], go_on = false;
     real sight[LANE_GROUPS][n]; /* [0]: the next time; [i]: whether body i comes to a conjunction */
@@ -698,13 +825,8 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
             live[g] = live[g] & lane_not(clock_due(&clock[g]));
         awake[g] = team_goes_on(live[g]);
         go_on = awake[g] || go_on;
-        if (watched)
-            monitors_load(k, id[g], &watch[g]);
-        if (watched & MONITORS_BEFORE)
-            view_before(k, m[g], s[g], before[g], &start[g]);
-        inside[g] = PROPAGATOR_INSIDE && (watched & MONITORS_INSIDE) ? &within[g] : 0;
-        if (inside[g])
-            inside_load(id[g], inside[g]);
+        watch_load(k, id[g], m[g], s[g], before[g], &within[g], &carried[g], &watch[g]);
+        clock_sleep(&clock[g], watched ? monitors_left(k, &carried[g]) : lane_set(EVENT_LAST));
         clock_rest(&clock[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED
@@ -715,11 +837,13 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         while (quiet) {
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++)
-                if (LANE_GROUPS == 1 || awake[g])
-                    clock_step(k, compensated, m[g], s[g], &clock[g], inside[g], &aside[g]);
+                if (LANE_GROUPS == 1 || awake[g]) {
+                    watch_begin(k, s[g], &watch[g]);
+                    clock_step(k, compensated, m[g], s[g], &clock[g], watch[g].inside, &aside[g]);
+                }
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++) {
-                mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g]);
+                mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g], &watch[g]);
                 if (sights && CONJUNCTIONS(k))
                     looks = looks | conjunctions_passed(k, m[g], s[g], clock_length(&clock[g]), live[g], sight[g]);
                 quiet = quiet && !team_any_beside(looks);
@@ -729,8 +853,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         for (int g = 0; g < LANE_GROUPS; g++) {
             if (LANE_GROUPS > 1 && !awake[g])
                 continue;
-            check_step(k, compensated, id[g], m[g], s[g], &clock[g], start[g], &watch[g], inside[g],
-                       sights ? sight[g] : 0, &live[g]);
+            check_step(k, compensated, m[g], s[g], &clock[g], &watch[g], sights ? sight[g] : 0, &live[g]);
             awake[g] = team_goes_on(live[g]);
             go_on = awake[g] || go_on;
         }
@@ -794,6 +917,7 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
     clock->made = live;
     *left = lane_set(0.0);
 #endif
+    clock->shown = clock->steps - 1.0;
     for (int c = 0; c < STATE_SIZE(n); c++)
         s[c] = lane_select(live, copy[c], s[c]);
 }
@@ -825,7 +949,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         finish_step(k, m, s, live, &left, &clock, inside);
         event_none(&event);
         event_offer(&event, is_broken(k, s), one, broken_outcome(k, s), none, none);
-        watch_step(k, id, live, m, s, &clock, start, &watch, inside, &event);
+        watch_step(k, id, live, live, m, s, &clock, start, &watch, inside, &event);
         const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
         if (lane_any(stops)) {
             system_store(k, n, 1, id, stops, s);

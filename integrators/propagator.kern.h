@@ -40,6 +40,7 @@ struct lane_aside {
 #endif
 
 #ifdef PROPAGATOR_BARYCENTRIC
+#define PROPAGATOR_PLAIN 1
 LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)
 {
     (void)k, (void)m;
@@ -53,6 +54,10 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
     (void)k, (void)m;
     return lane_beyond(XYZ, n, s, limit);
 }
+#endif
+
+#ifndef PROPAGATOR_PLAIN
+#define PROPAGATOR_PLAIN 0
 #endif
 
 #define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */

@@ -12,6 +12,8 @@ enum { AMD_EVERY, amd_PARAMETERS };
 /* slots: steps left until the next look; C / |L| at the first one, the least and the largest */
 enum { AMD_LEFT, AMD_FIRST, AMD_LEAST, AMD_LARGEST, amd_SLOTS };
 
+enum { amd_LEFT = AMD_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

@@ -96,6 +96,25 @@ LANE_FN pair_closest closest_find(const shoal_kernel_args *k, const lane_view *v
     return closest;
 }
 
+LANE_FN int closest_approach_star(const shoal_kernel_args *k)
+{
+    return k->monitor[SHOAL_MONITOR_closest_approach][CLOSEST_CENTRAL] != 0.0;
+}
+
+LANE_FN void closest_approach_guard(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
+{
+    (void)k, (void)id, (void)n, (void)guard;
+}
+
+LANE_FN mask closest_approach_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
+{
+    if (i > 0 || closest_approach_star(k)) {
+        const real least = lane_load(k->watch, id, closest_slot(k, n, i, j) + CLOSEST_D2, k->n_watch);
+        *sought = rough_max(*sought, lane_rough(lane_min(least, lane_set(1e30))));
+    }
+    return lane_set(0.0) != lane_set(0.0);
+}
+
 LANE_FN void closest_approach_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const int n = view->n, first = k->monitor[SHOAL_MONITOR_closest_approach][CLOSEST_CENTRAL] != 0.0 ? 0 : 1;

@@ -7,6 +7,8 @@ enum { DISTANCE_FIRST, DISTANCE_SECOND, DISTANCE_EVERY, distance_PARAMETERS };
 /* slots: steps left until the next look; least, largest, integral over time; time of the last look */
 enum { DISTANCE_LEFT, DISTANCE_LEAST, DISTANCE_LARGEST, DISTANCE_INTEGRAL, DISTANCE_TIME, distance_SLOTS };
 
+enum { distance_LEFT = DISTANCE_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"

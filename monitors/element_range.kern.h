@@ -8,6 +8,8 @@ enum { ELEMENT_RANGE_LEFT, element_range_SLOTS }; /* slot: steps left until the 
 /* slots of a body: the least and the largest of each */
 enum { ELEMENT_RANGE_A, ELEMENT_RANGE_E = 2, ELEMENT_RANGE_TILT = 4, element_range_PART_SLOTS = 6 };
 
+enum { element_range_LEFT = ELEMENT_RANGE_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

@@ -8,6 +8,8 @@ enum { ENERGY_ERROR_EVERY, ENERGY_ERROR_STOP_ABOVE, energy_error_PARAMETERS };
 /* slots: steps left until the next look, the energy that there should be, |E(0)|, the largest |error| */
 enum { ENERGY_ERROR_LEFT, ENERGY_ERROR_DUE, ENERGY_ERROR_START, ENERGY_ERROR_LARGEST, energy_error_SLOTS };
 
+enum { energy_error_LEFT = ENERGY_ERROR_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"

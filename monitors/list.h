@@ -5,19 +5,20 @@
  * sees    INSIDE   the motion within a step, where a propagator resolves it, and both ends of each step
  *         BEFORE   both ends of each step
  *         ENDS     the ends of steps
+ *         EVERY    the ends of every so-many-th step
  *         FAR      the ends of steps at which a body is far from the barycentre */
 MONITOR(stop_on_collision, INSIDE)
 MONITOR(stop_on_encounter, INSIDE)
 MONITOR(stop_on_ejection, FAR)
-MONITOR(stop_on_crossing, ENDS)
-MONITOR(mean_motion_drift, ENDS)
+MONITOR(stop_on_crossing, EVERY)
+MONITOR(mean_motion_drift, EVERY)
 MONITOR(megno, ENDS)
 MONITOR(closest_approach, INSIDE)
-MONITOR(element_range, ENDS)
-MONITOR(energy_error, ENDS)
-MONITOR(resonant_angle, ENDS)
-MONITOR(distance, ENDS)
-MONITOR(amd, ENDS)
+MONITOR(element_range, EVERY)
+MONITOR(energy_error, EVERY)
+MONITOR(resonant_angle, EVERY)
+MONITOR(distance, EVERY)
+MONITOR(amd, EVERY)
 MONITOR(transits, BEFORE)
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.h"

@@ -11,6 +11,8 @@ enum { DRIFT_BODY, DRIFT_EVERY, mean_motion_drift_PARAMETERS };
  * look */
 enum { DRIFT_WEIGHT_1, DRIFT_MOTION_1, DRIFT_WEIGHT_2, DRIFT_MOTION_2, DRIFT_LEFT, mean_motion_drift_SLOTS };
 
+enum { mean_motion_drift_LEFT = DRIFT_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/pair.kern.h"
@@ -22,12 +24,10 @@ LANE_FN void mean_motion_drift_watch(const shoal_kernel_args *k, const lane_view
     const real zero = lane_set(0.0), one = lane_set(1.0);
     real mass = zero, centre[6], own[6], mu = zero;
     (void)event;
-    slots[DRIFT_LEFT] = slots[DRIFT_LEFT] - 1.0;
-    const mask due = (slots[DRIFT_LEFT] <= zero) & (is_there(view->m[body]));
+    const mask due = monitor_due(view, k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY], &slots[DRIFT_LEFT]) &
+                     is_there(view->m[body]);
     if (!lane_any(due))
         return;
-    slots[DRIFT_LEFT] = lane_select(due, lane_set(k->monitor[SHOAL_MONITOR_mean_motion_drift][DRIFT_EVERY]),
-                                    slots[DRIFT_LEFT]);
     LANE_UNROLL_BODIES
     for (int c = 0; c < 6; c++)
         centre[c] = own[c] = zero;

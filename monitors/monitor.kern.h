@@ -6,6 +6,11 @@
  * step wins, whatever the order of the monitors in the config; of simultaneous ones the first in list.h. Depending on
  * what list.h says that it sees, it also defines
  *     NAME_forget(k, id, n, lanes)      INSIDE: the parts of a step that these lanes have shown did not happen
+ *     int NAME_star(k)                  INSIDE: whether it looks at pairs with body 0
+ *     NAME_guard(k, id, n, guard)       INSIDE: raises the distances beyond which it sees nothing (lane_guard)
+ *     mask NAME_sought(k, id, n, i, j, sought)  INSIDE: raises *sought to the square of a distance that the pair i < j
+ *                                       must come below when it turns; returns the lanes in which it must see the pair
+ *     NAME_LEFT                         EVERY: the slot of monitor_due
  *     double NAME_sleeps(k)             FAR: it sees nothing new while all bodies are nearer to the barycentre than
  *                                       this
  */
@@ -23,11 +28,38 @@ typedef struct lane_view {
     real phase;         /* of the whole run, 0..1, after it */
     real tangent2;      /* squared length of the tangent vector, where a monitor asks for one */
     mask star, planets; /* lanes whose pairs with body 0, or of other bodies, this view may be asked about */
+    mask near;          /* lanes in which pairs may be near enough to matter (guard.kern.h) */
     mask whole;         /* lanes that made this step and run; none where it is a part of one */
     real late;          /* time from the end of this view to that of the step */
     real time;          /* since the start of the run, after it; 0 where it is a part of a step */
+    real since;         /* steps since the last one that was shown: 1 if none was left out */
     int part; /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
 } lane_view;
+
+/* Squares of the distances beyond which the monitors of pairs see nothing: of pairs with body 0; of the others planets +
+ * hill r^2, r the larger distance from body 0. */
+#if TEAM > 1
+#define GUARD_PAIRS ((TEAM_PARTS * (TEAM_PARTS - 1) / 2 + TEAM - 1) / TEAM + (TEAM_PARTS + TEAM - 1) / TEAM)
+#elif defined(N_BODIES)
+#define GUARD_PAIRS SHOAL_N_PAIRS(N_BODIES)
+#else
+#define GUARD_PAIRS SHOAL_N_PAIRS(SHOAL_MAX_PAIRED)
+#endif
+typedef struct lane_guard {
+    rough star, planets, hill;
+    rough inverse;            /* 1 / mass of body 0 */
+    rough apart[GUARD_PAIRS]; /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
+} lane_guard;
+
+/* The largest quantity q of bodies 1 .. n-1. */
+LANE_FN real guard_largest(const shoal_kernel_args *k, lane_id id, int n, int q)
+{
+    real most = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int i = 1; i < n; i++)
+        most = lane_max(most, lane_load(k->bodies, id, i * SHOAL_QUANTITIES + q, n * SHOAL_QUANTITIES));
+    return most;
+}
 
 typedef struct lane_event {
     mask hit;
@@ -121,7 +153,7 @@ LANE_FN int part_slot(const shoal_kernel_args *k, int monitor, int n_slots, int 
 /* The lanes that look at every so-many-th step and do so now; *left: a slot that begins at 0. */
 LANE_FN mask monitor_due(const lane_view *view, double every, real *left)
 {
-    *left = *left - 1.0;
+    *left = *left - view->since;
     const mask due = (*left <= lane_set(0.0)) & view->whole;
     *left = lane_select(due, lane_set(every), *left);
     return due;

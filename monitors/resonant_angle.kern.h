@@ -39,6 +39,8 @@ enum {
     resonant_angle_SLOTS
 };
 
+enum { resonant_angle_LEFT = RESONANT_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

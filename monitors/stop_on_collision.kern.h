@@ -65,6 +65,26 @@ LANE_FN void stop_on_collision_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
+LANE_FN int stop_on_collision_star(const shoal_kernel_args *k)
+{
+    return (void)k, 1;
+}
+
+LANE_FN void stop_on_collision_guard(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
+{
+    const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];
+    const real planets = factor * guard_largest(k, id, n, SHOAL_R),
+               star = planets + factor * lane_load(k->bodies, id, SHOAL_R, n * SHOAL_QUANTITIES);
+    guard->star = rough_max(guard->star, lane_rough(star * star));
+    guard->planets = rough_max(guard->planets, lane_rough(4.0 * planets * planets));
+}
+
+LANE_FN mask stop_on_collision_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
+{
+    (void)k, (void)id, (void)n, (void)i, (void)j, (void)sought;
+    return lane_set(0.0) != lane_set(0.0);
+}
+
 LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double factor = k->monitor[SHOAL_MONITOR_stop_on_collision][COLLISION_FACTOR];

@@ -7,6 +7,8 @@
 enum { CROSSING_ELEMENTS, CROSSING_EVERY, stop_on_crossing_PARAMETERS };
 enum { CROSSING_LEFT, stop_on_crossing_SLOTS }; /* slot: steps left until the next look */
 
+enum { stop_on_crossing_LEFT = CROSSING_LEFT };
+
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"
 #include "monitors/orbit.kern.h"

@@ -30,6 +30,34 @@ LANE_FN void stop_on_encounter_forget(const shoal_kernel_args *k, lane_id id, in
     (void)k, (void)id, (void)n, (void)lanes;
 }
 
+LANE_FN int stop_on_encounter_star(const shoal_kernel_args *k)
+{
+    return (void)k, 0;
+}
+
+/* Axes count as twice the distance from body 0, which they are at most. */
+LANE_FN void stop_on_encounter_guard(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_stop_on_encounter],
+                 distance = p[ENCOUNTER_FACTOR] * p[ENCOUNTER_DISTANCE];
+    const real star = lane_load(k->bodies, id, SHOAL_M, n * SHOAL_QUANTITIES);
+    const real hill = 2.0 * p[ENCOUNTER_FACTOR] * lane_cbrt(2.0 / 3.0 * guard_largest(k, id, n, SHOAL_M) / star);
+    if (p[ENCOUNTER_RADIUS] == ENCOUNTER_ABSOLUTE)
+        guard->planets = rough_max(guard->planets, lane_rough(lane_set(distance * distance)));
+    else
+        guard->hill = rough_max(guard->hill, lane_rough(hill * hill));
+}
+
+/* A marked pair is looked at until it has parted. */
+LANE_FN mask stop_on_encounter_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
+{
+    (void)sought;
+    if (i == 0 || k->monitor[SHOAL_MONITOR_stop_on_encounter][ENCOUNTER_ACTION] == 0.0)
+        return lane_set(0.0) != lane_set(0.0);
+    const real since = lane_load(k->watch, id, k->marks + j * n + i, k->n_watch);
+    return since == since;
+}
+
 LANE_FN void stop_on_encounter_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *p = k->monitor[SHOAL_MONITOR_stop_on_encounter];

@@ -10,7 +10,7 @@
 #endif
 
 /* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that
- * look at each end. */
+ * must see each step. */
 #define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_INSIDE ? 1 << SHOAL_MONITOR_##name : 0)
 enum {
     MONITORS_INSIDE = 0
@@ -23,18 +23,13 @@ enum {
 #include "monitors/list.h"
 };
 #undef MONITOR
-#define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_ENDS ? 1 << SHOAL_MONITOR_##name : 0)
+#define MONITOR(name, sees) \
+    | (SHOAL_SEES_##sees == SHOAL_SEES_ENDS || SHOAL_SEES_##sees == SHOAL_SEES_BEFORE ? 1 << SHOAL_MONITOR_##name : 0)
 enum {
     MONITORS_AWAKE = 0
 #include "monitors/list.h"
 };
 #undef MONITOR
-
-/* Whether a monitor must see every step. */
-LANE_FN int monitors_awake(const shoal_kernel_args *k)
-{
-    return (MONITORS(k) & MONITORS_AWAKE) != 0;
-}
 
 /* The distance within which all bodies have to be, for the others to sleep. */
 LANE_FN double monitors_sleep(const shoal_kernel_args *k)
@@ -43,6 +38,7 @@ LANE_FN double monitors_sleep(const shoal_kernel_args *k)
 #define SLEEPS_INSIDE(name)
 #define SLEEPS_BEFORE(name)
 #define SLEEPS_ENDS(name)
+#define SLEEPS_EVERY(name)
 #define SLEEPS_FAR(name)                           \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
         reach = name##_sleeps(k) < reach ? name##_sleeps(k) : reach;
@@ -84,6 +80,38 @@ LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, 
 #undef MONITOR
 }
 
+/* The steps after which one of them wants to look. */
+LANE_FN real monitors_left(const shoal_kernel_args *k, const monitor_state *watch)
+{
+    real left = lane_set(EVENT_LAST);
+#define LEFT_INSIDE(name)
+#define LEFT_BEFORE(name)
+#define LEFT_ENDS(name)
+#define LEFT_FAR(name)
+#define LEFT_EVERY(name)                           \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        left = lane_min(left, watch->name[name##_LEFT]);
+#define MONITOR(name, sees) LEFT_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+    return left;
+}
+
+/* The lanes `where` have made so many steps that were not shown. */
+LANE_FN void monitors_pass(const shoal_kernel_args *k, mask where, real steps, monitor_state *watch)
+{
+#define PASS_INSIDE(name)
+#define PASS_BEFORE(name)
+#define PASS_ENDS(name)
+#define PASS_FAR(name)
+#define PASS_EVERY(name)                           \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        watch->name[name##_LEFT] = lane_select(where, watch->name[name##_LEFT] - steps, watch->name[name##_LEFT]);
+#define MONITOR(name, sees) PASS_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+}
+
 LANE_FN void inside_none(lane_inside *inside)
 {
     inside->star = inside->planets = lane_set(0.0) != lane_set(0.0);
@@ -102,6 +130,7 @@ LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_i
     const mask marked = lanes & inside->event.hit;
 #define FORGET_BEFORE(name)
 #define FORGET_ENDS(name)
+#define FORGET_EVERY(name)
 #define FORGET_FAR(name)
 #define FORGET_INSIDE(name)                        \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
@@ -128,11 +157,12 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
     lane_event event;
     const mask none = h != h;
     const real late = (1.0 - fraction - part) / part * h;
-    lane_view view = {inside->id, n,       m,    before, after,         h, fraction, lane_set(0.0),
-                      star,       planets, none, late,   lane_set(0.0), 1};
+    lane_view view = {inside->id, n,    m,    before,        after,         h, fraction, lane_set(0.0), star, planets,
+                      h == h,     none, late, lane_set(0.0), lane_set(0.0), 1};
     event_none(&event);
 #define SHOW_BEFORE(name)
 #define SHOW_ENDS(name)
+#define SHOW_EVERY(name)
 #define SHOW_FAR(name)
 #define SHOW_INSIDE(name)                          \
     if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
@@ -167,8 +197,8 @@ LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *
                     inside->event.body_b);
         inside_none(inside);
     }
-#define MONITOR(name, sees)                        \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+#define MONITOR(name, sees)                                                                                            \
+    if ((MONITORS(k) & (1 << SHOAL_MONITOR_##name)) && (SHOAL_SEES_##sees < SHOAL_SEES_INSIDE || lane_any(view.near))) \
         name##_watch(k, &view, watch->name, event);
 #include "monitors/list.h"
 #undef MONITOR

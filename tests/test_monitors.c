@@ -769,6 +769,82 @@ static void an_absent_body_has_no_mean_motion(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* ---- the guard of pairs ------------------------------------------------------------------------------------------ */
+
+enum { GUARDED = 96 };
+
+/* Crossing orbits, all kinds of encounters. */
+static void with_crossing_orbits(shoal_context *context, shoal_body bodies[GUARDED][4])
+{
+    for (int i = 0; i < GUARDED; i++) {
+        planetary_system(context, i, 4, i % 2 ? 1e-3 : 1e-5, 1.1 + 0.3 * uniform(i, 1), 0.1 * (i % 8), bodies[i]);
+        for (int body = 0; body < 4; body++)
+            bodies[i][body].r = body == 0 ? 0.3 : 0.02;
+    }
+}
+
+/* What monitors say of all systems: outcomes, then columns; and how many systems ended. */
+static int ask_all(shoal_context *context, const shoal_options *options, const char *const *columns,
+                   shoal_body bodies[GUARDED][4], double said[GUARDED][12])
+{
+    int n_ended = 0;
+    struct motion motion = motion_begin(context, GUARDED, 4, NULL, NULL, options, bodies[0]);
+    assert_ok(context, shoal_plan_integrate(motion.plan, options->t_end));
+    for (long i = 0; i < GUARDED; i++) {
+        shoal_system record;
+        shoal_ensemble_get_system(motion.ensemble, i, &record);
+        n_ended += record.outcome != SHOAL_SURVIVED;
+        said[i][0] = record.outcome;
+        said[i][1] = record.t_stop;
+        said[i][2] = 100 * record.body_a + record.body_b;
+        for (int c = 0; columns[c]; c++)
+            said[i][3 + c] = shoal_plan_column(motion.plan, columns[c], i);
+    }
+    motion_end(&motion);
+    return n_ended;
+}
+
+/* `transits` must see every step, and nobody else sleeps beside it. */
+static void monitors_that_sleep_miss_nothing(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const names[] = {"mvs", "hybrid", "hermite4", "hermite4_adaptive", "whckl"};
+    static const char *const columns[] = {"closest_0_1",    "closest_1_2",       "closest_hill_1_3", "closest_time_2_3",
+                                          "min_separation", "mean_motion_drift", "dE_max",           NULL};
+    static shoal_body bodies[GUARDED][4];
+    static double said[2][GUARDED][12];
+    with_crossing_orbits(context, bodies);
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int how = 0; how < 3; how++) {
+            shoal_plug_options monitors[] = {
+                {.name = "closest_approach", SETTINGS({.name = "central", .value = how % 2})},
+                {.name = "mean_motion_drift", SETTINGS({.name = "every", .value = 1 + 3 * how})},
+                {.name = "energy_error", SETTINGS({.name = "every", .value = 7})},
+                how == 0 ? (shoal_plug_options)COLLISION
+                         : (shoal_plug_options){.name = "stop_on_encounter",
+                                                SETTINGS({.name = "factor", .value = how == 1 ? 0.5 : 1},
+                                                         {.name = "action", .choice = how == 1 ? "stop" : "log"})},
+                {.name = "transits"}};
+            shoal_options options = {.propagator = names[p],
+                                     .t_end = INSTRUMENTED ? 20 : 200.1,
+                                     .dt = strcmp(names[p], "hermite4") == 0 ? 0.01
+                                           : strchr(names[p], '_')           ? 0
+                                                                             : 0.25,
+                                     .monitors = monitors};
+            int n_ended[2];
+            for (int awake = 0; awake < 2; awake++) {
+                options.n_monitors = SHOAL_COUNT(monitors) - !awake;
+                n_ended[awake] = ask_all(context, &options, columns, bodies, said[awake]);
+            }
+            assert_true(how == 2 || n_ended[0] > GUARDED / 20);
+            for (int i = 0; i < GUARDED; i++)
+                for (int q = 0; q < 3 + SHOAL_COUNT(columns) - 1; q++)
+                    if (memcmp(&said[0][i][q], &said[1][i][q], sizeof(double)) != 0)
+                        fail_msg("%s, case %d, system %d, value %d: %.17g, but %.17g of all steps", names[p], how, i, q,
+                                 said[0][i][q], said[1][i][q]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -793,6 +869,7 @@ int main(void)
         cmocka_unit_test(plans_are_refused_before_they_change_anything),
         cmocka_unit_test(words_are_for_choices),
         cmocka_unit_test(an_absent_body_has_no_mean_motion),
+        cmocka_unit_test(monitors_that_sleep_miss_nothing),
     };
     return cmocka_run_group_tests_name("monitors", tests, setup, teardown);
 }

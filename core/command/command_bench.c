@@ -405,7 +405,7 @@ int bench_main(int argc, char **argv)
     if (options.range)
         return bench_range(&options);
     for (int i = 0; i < options.n_names; i++) {
-        bool known = strcmp(options.names[i], "monitors") == 0;
+        bool known = strcmp(options.names[0], "monitors") == 0;
         for (int c = 0; bench_slices_names[c]; c++)
             known = known || strcmp(bench_slices_names[c], options.names[i]) == 0;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
@@ -440,7 +440,8 @@ int bench_main(int argc, char **argv)
     }
     if (options.list) {
         puts("monitors");
-    } else if (options.n_names && wanted(&options, "monitors") && (status = bench_monitors(context, &options))) {
+    } else if (options.n_names && strcmp(options.names[0], "monitors") == 0 &&
+               (status = bench_monitors(context, &options))) {
         fprintf(stderr, "shoal: bench monitors: %s\n", shoal_context_message(context));
         failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
     }

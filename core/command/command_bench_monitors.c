@@ -2,9 +2,11 @@
  *
  * command_bench_monitors.c: `shoal bench monitors`: what monitors cost. Of each ensemble a line: the steps a second of
  * the bare loop, and the share of it that is left with each monitor alone, with those of a stability sweep, and with
- * all. The planets stay where nothing happens. The states of all these runs are the same bits, or it is an error.
+ * all. The planets stay where nothing happens. Words after `monitors` choose propagators and numbers of bodies. The states of all these runs are the same bits, or it is an error.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/command/command.h"
 
@@ -99,6 +101,18 @@ static shoal_status bench_ensemble(shoal_context *context, bench_case c, const b
     return SHOAL_OK;
 }
 
+/* Whether the words name this propagator, or none; whether they name this number of bodies, or none. */
+static bool asked(const bench_options *options, const char *propagator, int n_bodies)
+{
+    bool any[2] = {false, false}, this[2] = {false, false};
+    for (int i = 1; i < options->n_names; i++) {
+        const int n = atoi(options->names[i]);
+        any[n > 0] = true;
+        this[n > 0] |= n > 0 ? n == n_bodies : strcmp(options->names[i], propagator) == 0;
+    }
+    return (this[0] || !any[0]) && (this[1] || !any[1]);
+}
+
 shoal_status bench_monitors(shoal_context *context, const bench_options *options)
 {
     shoal_status status = SHOAL_OK;
@@ -115,7 +129,8 @@ shoal_status bench_monitors(shoal_context *context, const bench_options *options
                                   .dt = propagators[p].dt,
                                   .error_bound = propagators[p].bound,
                                   .radius = 4e-5};
-            status = bench_ensemble(context, c, options);
+            if (asked(options, c.propagator, c.n_planets + 1))
+                status = bench_ensemble(context, c, options);
         }
     return status;
 }

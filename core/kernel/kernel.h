@@ -95,7 +95,7 @@ enum { SHOAL_MARKED = -1 };
 enum { SHOAL_ASIDE = -2, SHOAL_HOSTED = -3 };
 
 /* What a monitor sees (monitors/list.h), in ascending order. */
-enum { SHOAL_SEES_FAR, SHOAL_SEES_ENDS, SHOAL_SEES_BEFORE, SHOAL_SEES_INSIDE };
+enum { SHOAL_SEES_FAR, SHOAL_SEES_EVERY, SHOAL_SEES_ENDS, SHOAL_SEES_BEFORE, SHOAL_SEES_INSIDE };
 
 /* How the pair forces are summed (the bits are the same): each pair once, or for each body a row of those that
  * attract it. */

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * guard.kern.h: whether a step may matter to the monitors of pairs (INSIDE), told from few digits, so that they are
+ * asked about few steps. Whatever they would see in a step, the guard stirs: its bounds are those of pair.kern.h and of
+ * the monitors' heads, widened by more than the roundings of rough numbers.
+ *
+ *     first look   at the end of the step: d < reach, or moving apart and d^2 < 8 max(reach^2, (|u| h)^2), with 10 in
+ *                  the place of 8 for pairs with body 0, whose pericentre may lie within the step (r < reach + 2 h v)
+ *     second look  at both ends, where the first one stirs: as pair_outside, the hull of the cubic
+ *
+ * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h).
+ *
+ * It needs a propagator whose first six slots are positions, barycentric or from body 0, and barycentric velocities
+ * (PROPAGATOR_PLAIN).
+ */
+#ifndef SHOAL_GUARD_KERN_H
+#define SHOAL_GUARD_KERN_H
+
+/* A body, its position from body 0; or the difference of two. size2: the square of that distance, or the larger one of
+ * two. */
+typedef struct guard_at {
+    rough x, y, z, u, v, w, size2;
+} guard_at;
+
+LANE_FN rough guard_set(double value)
+{
+    return lane_rough(lane_set(value));
+}
+
+LANE_FN rough guard_dot(rough ax, rough ay, rough az, rough bx, rough by, rough bz)
+{
+    return rough_fma(az, bz, rough_fma(ay, by, ax * bx));
+}
+
+/* Whether a monitor asks for pairs with body 0. */
+LANE_FN int guard_has_star(const shoal_kernel_args *k)
+{
+    int has = 0;
+#define STAR_BEFORE(name)
+#define STAR_ENDS(name)
+#define STAR_EVERY(name)
+#define STAR_FAR(name)
+#define STAR_INSIDE(name)   has = has || ((MONITORS(k) & (1 << SHOAL_MONITOR_##name)) && name##_star(k));
+#define MONITOR(name, sees) STAR_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+    return has;
+}
+
+LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
+{
+    const real star = lane_load(k->bodies, id, SHOAL_M, n * SHOAL_QUANTITIES);
+    guard->inverse = lane_rough(1.0 / star);
+    guard->star = guard->planets = guard->hill = guard_set(0.0);
+    LANE_UNROLL
+    for (int pair = 0; pair < GUARD_PAIRS; pair++)
+        guard->apart[pair] = guard_set(-1.0);
+#define GUARD_BEFORE(name)
+#define GUARD_ENDS(name)
+#define GUARD_EVERY(name)
+#define GUARD_FAR(name)
+#define GUARD_INSIDE(name)                         \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        name##_guard(k, id, n, guard);
+#define MONITOR(name, sees) GUARD_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+}
+
+/* Raise *sought to the square below which a distance of the pair i < j is worth a look once it has turned. Returns the
+ * lanes in which a monitor must see the pair anyway. */
+LANE_FN mask guard_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
+{
+    mask holds = lane_set(0.0) != lane_set(0.0);
+#define SOUGHT_BEFORE(name)
+#define SOUGHT_ENDS(name)
+#define SOUGHT_EVERY(name)
+#define SOUGHT_FAR(name)
+#define SOUGHT_INSIDE(name)                        \
+    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
+        holds = holds | name##_sought(k, id, n, i, j, sought);
+#define MONITOR(name, sees) SOUGHT_##sees(name)
+#include "monitors/list.h"
+#undef MONITOR
+    return holds;
+}
+
+/* A body from the numbers of its position and velocity, `stride` apart, and of what they count from, NULL: the origin. */
+LANE_FN guard_at guard_body(int stride, const real *at, const real *origin)
+{
+    rough d[6];
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++)
+        d[c] = lane_rough(origin ? at[c * stride] - origin[c * stride] : at[c * stride]);
+    const guard_at body = {d[0], d[1], d[2], d[3], d[4], d[5], guard_dot(d[0], d[1], d[2], d[0], d[1], d[2])};
+    return body;
+}
+
+/* b - a */
+LANE_FN guard_at guard_between(guard_at a, guard_at b)
+{
+    const guard_at d = {b.x - a.x, b.y - a.y, b.z - a.z, b.u - a.u, b.v - a.v, b.w - a.w, rough_max(a.size2, b.size2)};
+    return d;
+}
+
+/* Add the momentum of a body, less its share, to body 0 in the origin. */
+LANE_FN void guard_recoil(guard_at *star, guard_at body, real m, const lane_guard *guard)
+{
+    const rough share = -(lane_rough(m) * guard->inverse);
+    star->u = rough_fma(share, body.u, star->u);
+    star->v = rough_fma(share, body.v, star->v);
+    star->w = rough_fma(share, body.w, star->w);
+}
+
+/* sought: the square of the closest approach so far, 0 if none is sought: only where the pair came nearer before the
+ * step, or ends it nearer than that. *apart, of the pair: above 0 if it did not come nearer at the end of the last step
+ * that was looked at; NULL: it may have. */
+LANE_FN mask guard_first(guard_at p, rough h, rough reach2, rough sought, rough *apart, int with_star)
+{
+    const rough d2 = guard_dot(p.x, p.y, p.z, p.x, p.y, p.z), slack = guard_set(1e-10) * p.size2;
+    const rough u2 = guard_dot(p.u, p.v, p.w, p.u, p.v, p.w) * h * h,
+                moves = guard_dot(p.x, p.y, p.z, p.u, p.v, p.w) * h;
+    const rough few = guard_set(1e-5) * (d2 + u2), more = guard_set(1.01), zero = guard_set(0.0);
+    mask near = d2 < rough_fma(guard_set(with_star ? 10.1 : 8.08), rough_max(reach2, u2), slack);
+    const mask turned = d2 < rough_fma(guard_set(8.08), sought, slack);
+    near = near | (apart ? turned & (*apart <= zero) : turned);
+    if (apart)
+        *apart = moves - few;
+    return (d2 < rough_fma(more, rough_max(reach2, sought), slack)) | ((moves + few > zero) & near);
+}
+
+/* a, b: the pair at both ends. */
+LANE_FN mask guard_second(guard_at a, guard_at b, rough h, rough reach2, rough sought, int with_star)
+{
+    const rough third = guard_set(1.0 / 3.0) * h, x = a.x + b.x, y = a.y + b.y, z = a.z + b.z, zero = guard_set(0.0);
+    const rough first = guard_dot(a.x, a.y, a.z, x, y, z), last = guard_dot(b.x, b.y, b.z, x, y, z);
+    const rough second = rough_fma(third, guard_dot(a.u, a.v, a.w, x, y, z), first),
+                before = rough_fma(-third, guard_dot(b.u, b.v, b.w, x, y, z), last);
+    const rough least = rough_max(rough_min(rough_min(first, second), rough_min(before, last)), zero);
+    const rough size2 = rough_max(a.size2, b.size2),
+                bound = rough_fma(guard_set(1.01), rough_max(reach2, sought), guard_set(4e-10) * size2);
+    const mask near = lane_not(guard_set(0.98) * least * least > (first + last) * bound);
+    if (!with_star)
+        return near;
+    const rough d2 = guard_dot(b.x, b.y, b.z, b.x, b.y, b.z), u2 = guard_dot(b.u, b.v, b.w, b.u, b.v, b.w) * h * h,
+                falls = guard_dot(a.x, a.y, a.z, a.u, a.v, a.w) * h;
+    return near | ((rough_fma(guard_set(1e-5), a.size2 + u2, -falls) > zero) &
+                   ((sought > zero) | (d2 < rough_fma(guard_set(5.1), reach2 + u2, guard_set(1e-10) * size2))));
+}
+
+/* Whether the pair i < j of n bodies may matter, body i at a: a, b at the end of the step, and for the second look a0,
+ * b0 at its begin, else NULL. apart: as guard_first has it. */
+/* long: what the loops over pairs have in registers */
+LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard *guard, int n, int i, int j,
+                        guard_at a, guard_at b, const guard_at *a0, const guard_at *b0, rough h, rough *apart)
+{
+    const guard_at p = guard_between(a, b);
+    const rough reach2 = i == 0 ? guard->star : rough_fma(guard->hill, p.size2, guard->planets);
+    rough sought = guard_set(0.0);
+    const mask holds = guard_sought(k, id, n, i, j, &sought);
+    return holds | (a0 ? guard_second(guard_between(*a0, *b0), p, h, reach2, sought, i == 0)
+                       : guard_first(p, h, reach2, sought, apart, i == 0));
+}
+
+#if TEAM == 1
+
+/* All n bodies from x = [6 * n]. */
+LANE_FN void guard_bodies(int n, const real *m, const lane_guard *guard, const real *x, guard_at *at)
+{
+    const rough zero = guard_set(0.0);
+    const guard_at origin = {zero, zero, zero, zero, zero, zero, zero};
+    at[0] = origin;
+    LANE_UNROLL
+    for (int i = 1; i < n; i++) {
+        at[i] = guard_body(n, x + i, PROPAGATOR_FIRST_BODY == 1 ? 0 : x);
+        if (PROPAGATOR_FIRST_BODY == 1)
+            guard_recoil(&at[0], at[i], m[i], guard);
+    }
+}
+
+/* then: NULL, for the first look, which keeps what it has to in *apart. */
+/* long: as guard_asks */
+LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int n, const real *m, const guard_at *then,
+                        const guard_at *now, rough h, const lane_guard *guard, rough *apart)
+{
+    mask stirs = lane_set(0.0) != lane_set(0.0);
+    LANE_UNROLL
+    for (int i = 0; i < n; i++) {
+        if (i == 0 && !guard_has_star(k))
+            continue;
+        LANE_UNROLL
+        for (int j = 1; j < n; j++)
+            if (j > i)
+                stirs = stirs |
+                        (is_there(m[i]) & is_there(m[j]) &
+                         guard_asks(k, id, guard, n, i, j, now[i], now[j], then ? &then[i] : 0, then ? &then[j] : 0, h,
+                                    n <= SHOAL_MAX_PAIRED ? &apart[SHOAL_PAIR(n, i, j)] : 0));
+    }
+    return stirs;
+}
+
+#if defined(__CUDACC__) && defined(N_BODIES)
+#define GUARD_ROOM (6 * (N_BODIES - PROPAGATOR_FIRST_BODY) * SHOAL_BLOCK)
+#endif
+/* The first six slots of the bodies at the start of a step, which few steps need: a GPU has them in shared memory as
+ * far as they fit, one number of all threads of a block after the other; else they are in the room that is given.
+ * guard_keep stores them at each step; guard_kept returns them. */
+#if defined(__CUDACC__) && 8 * GUARD_ROOM <= 49152
+LANE_FN double *guard_place(int n, int c, int i)
+{
+    __shared__ double kept[GUARD_ROOM];
+    return kept + (c * (n - PROPAGATOR_FIRST_BODY) + i - PROPAGATOR_FIRST_BODY) * SHOAL_BLOCK + threadIdx.x;
+}
+LANE_FN void guard_keep(int n, const real *s, real *room)
+{
+    (void)room;
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++) {
+        LANE_UNROLL_FULLY
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            *guard_place(n, c, i) = s[c * n + i];
+    }
+}
+LANE_FN const real *guard_kept(int n, const real *room, real *copy)
+{
+    (void)room;
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++) {
+        LANE_UNROLL_FULLY
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            copy[c * n + i] = *guard_place(n, c, i);
+    }
+    return copy;
+}
+#else
+LANE_FN void guard_keep(int n, const real *s, real *room)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 6; c++) {
+        LANE_UNROLL
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            room[c * n + i] = s[c * n + i];
+    }
+}
+LANE_FN const real *guard_kept(int n, const real *room, real *copy)
+{
+    return (void)n, (void)copy, room;
+}
+#endif
+
+/* The second look, called with copies. */
+/* long: as guard_stirs */
+LANE_CALLED_FN mask guard_again(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *before,
+                                const real *after, rough h, const lane_guard *guard)
+{
+    guard_at then[LANE_ROOM(n)], now[LANE_ROOM(n)];
+    guard_bodies(n, m, guard, before, then);
+    guard_bodies(n, m, guard, after, now);
+    return guard_look(k, id, n, m, then, now, h, guard, 0);
+}
+
+/* Lanes whose step from what was kept to `after` (the first six slots) may matter to a monitor of pairs. */
+/* long: inlined; the state of the step loop */
+LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
+                         const real *after, real step, lane_guard *guard)
+{
+    const rough h = lane_rough(step);
+    guard_at now[LANE_ROOM(n)];
+    real masses[LANE_ROOM(n)], end[6 * LANE_ROOM(n)], copy[6 * LANE_ROOM(n)];
+    guard_bodies(n, m, guard, after, now);
+    const mask stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
+    if (!lane_any(stirs))
+        return stirs;
+    lane_guard of;
+    of.star = guard->star, of.planets = guard->planets, of.hill = guard->hill, of.inverse = guard->inverse;
+    LANE_UNROLL
+    for (int i = 0; i < n; i++)
+        masses[i] = m[i];
+    LANE_UNROLL
+    for (int c = 0; c < 6; c++) {
+        LANE_UNROLL
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            end[c * n + i] = after[c * n + i];
+    }
+    return stirs & guard_again(k, id, n, masses, guard_kept(n, room, copy), end, h, &of);
+}
+
+#else
+
+/* Body b of those with slots, from what was shown as slots q, q + 1. */
+LANE_FN guard_at guard_seen(int q, int b)
+{
+    real at[6], origin[6];
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++) {
+        at[c] = team_get(q + c / 3, c % 3, b);
+        origin[c] = TEAM_FIRST == 1 ? 0.0 : team_get(q + c / 3, c % 3, 0);
+    }
+    return guard_body(1, at, TEAM_FIRST == 1 ? 0 : origin);
+}
+
+LANE_FN guard_at guard_star(int q, const lane_guard *guard)
+{
+    guard_at star = {0, 0, 0, 0, 0, 0, 0};
+    LANE_UNROLL_TEAM
+    for (int b = 0; b < TEAM_PARTS; b++)
+        guard_recoil(&star, guard_seen(q, b), team_masses()[b + 1], guard);
+    return star;
+}
+
+/* The thread's share of the pairs: those of bodies with slots, numbered as in newton.kern.h, and those with body 0. */
+LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, rough h, lane_guard *guard)
+{
+    enum { PAIRS = TEAM_PARTS * (TEAM_PARTS - 1) / 2, ROUNDS = (PAIRS + TEAM - 1) / TEAM };
+    const int n = TEAM_BODIES;
+    mask stirs = false;
+    LANE_UNROLL_TEAM
+    for (int round = 0; round < ROUNDS; round++) {
+        const int pair = round * TEAM + team_place();
+        if (pair >= PAIRS)
+            break;
+        const int b = pair % TEAM_PARTS, c = (b + pair / TEAM_PARTS + 1) % TEAM_PARTS, i = min(b, c), j = max(b, c);
+        if (TEAM_FIRST == 0 && i == 0 && !guard_has_star(k))
+            continue;
+        guard_at then[2];
+        if (second) {
+            then[0] = guard_seen(2, i);
+            then[1] = guard_seen(2, j);
+        }
+        stirs = stirs | (is_there(team_masses()[i + TEAM_FIRST]) & is_there(team_masses()[j + TEAM_FIRST]) &
+                         guard_asks(k, id, guard, n, i + TEAM_FIRST, j + TEAM_FIRST, guard_seen(0, i), guard_seen(0, j),
+                                    second ? &then[0] : 0, second ? &then[1] : 0, h,
+                                    n <= SHOAL_MAX_PAIRED ? &guard->apart[round] : 0));
+    }
+    if (TEAM_FIRST == 1 && guard_has_star(k)) {
+        const guard_at star = guard_star(0, guard), star_then = second ? guard_star(2, guard) : star;
+        LANE_UNROLL_TEAM
+        for (int round = 0; round * TEAM < TEAM_PARTS; round++) {
+            const int b = round * TEAM + team_place();
+            if (b >= TEAM_PARTS)
+                break;
+            const guard_at then = guard_seen(second ? 2 : 0, b);
+            stirs = stirs |
+                    (is_there(team_masses()[b + 1]) &
+                     guard_asks(k, id, guard, n, 0, b + 1, star, guard_seen(0, b), second ? &star_then : 0,
+                                second ? &then : 0, h, n <= SHOAL_MAX_PAIRED ? &guard->apart[ROUNDS + round] : 0));
+        }
+    }
+    return stirs;
+}
+
+LANE_FN void guard_keep(int n, const real *s, real *room)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 2 * XYZ * n; c++)
+        room[c] = s[c];
+}
+LANE_FN const real *guard_kept(int n, const real *room, real *copy)
+{
+    return (void)n, (void)copy, room;
+}
+
+/* As above, of the bodies of the thread; for the whole team. */
+/* long: as above */
+LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
+                         const real *after, real step, lane_guard *guard)
+{
+    const rough h = lane_rough(step);
+    (void)m;
+    team_sync();
+    team_show(0, XYZ, n, after);
+    team_show(1, XYZ, n, after + XYZ * n);
+    team_sync();
+    const mask stirs = guard_look(k, id, 0, h, guard);
+    if (!team_any_beside(stirs))
+        return false;
+    team_show(2, XYZ, n, room);
+    team_show(3, XYZ, n, room + XYZ * n);
+    team_sync();
+    return team_any(stirs) & team_any(guard_look(k, id, 1, h, guard));
+}
+
+#endif
+#endif

@@ -40,6 +40,7 @@ struct shoal_engine {
     double dearness[SHOAL_MOST_DEVICES]; /* of a step, in units of the mean */
     double step_s;                       /* what one took in the last slice; 0: not known yet */
     double lost_s, move_s;               /* since the last move; what that one took */
+    bool eager;                          /* chunks move whether it pays or not: for tests */
     long n_moved;
 };
 
@@ -166,6 +167,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         made->lists = malloc((size_t)(range.n_systems + 1) * sizeof *made->lists);
         made->cost = malloc((size_t)(made->n_chunks + 1) * sizeof *made->cost);
         made->move_s = FIRST_MOVE;
+        made->eager = shoal_environment_number("SHOAL_EAGER_MOVES", 0, 0, 1);
     }
     if (!made || !lines || !made->lists || !made->cost)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
@@ -406,7 +408,6 @@ static shoal_status cuda_balance(shoal_engine *engine, const int *list, long n_l
     long begin[SHOAL_MOST_DEVICES + 1], before[SHOAL_MOST_DEVICES + 1];
     double all, ignored;
     int group;
-    const double width = (double)shoal_engine_gpu.width(engine->gpu[0], &group);
     expect(engine, list, n_list, expected, slice_steps);
     sum_up(engine);
     for (int d = 0; d < engine->n; d++)
@@ -414,14 +415,13 @@ static shoal_status cuda_balance(shoal_engine *engine, const int *list, long n_l
             engine->cost[c] *= engine->dearness[d];
     const double most = dearest(engine, engine->begin, &all);
     /* fewer systems than a GPU has lanes are not faster */
-    const double least = fmax(all / engine->n, slice_steps * width);
-    if (most - least <= FAIR * most)
-        return SHOAL_OK;
-    engine->lost_s += (most - least) * engine->step_s;
+    const double floor = slice_steps * (double)shoal_engine_gpu.width(engine->gpu[0], &group),
+                 lost = most - fmax(all / engine->n, floor);
     cut(engine, all, begin);
-    const double then = dearest(engine, begin, &ignored);
-    if (most - fmax(then, slice_steps * width) <= 0.5 * (most - least) ||
-        (engine->step_s > 0 && engine->lost_s < engine->move_s))
+    const double saved = most - fmax(dearest(engine, begin, &ignored), floor);
+    engine->lost_s += fmax(0, lost) * engine->step_s;
+    if (!engine->eager &&
+        (lost <= FAIR * most || saved <= 0.5 * lost || (engine->step_s > 0 && engine->lost_s < engine->move_s)))
         return SHOAL_OK;
     memcpy(before, engine->begin, sizeof before);
     memcpy(engine->begin, begin, sizeof begin);

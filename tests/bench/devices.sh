@@ -12,8 +12,8 @@
 # shuffled  the same, drawn at random
 # hybrid    three giants that scatter each other: a step costs a hundred times as much in an encounter
 #
-# Prints a line for each: seconds and steps/s of one GPU and of n, and their ratio, of the slices without what comes
-# before and after. Exit status 1: results differ.
+# Prints a line for each: seconds and steps/s of one GPU and of n, and the ratio of these. Exit status 1: results
+# differ.
 
 shoal=$(realpath "${1:-build/shoal}")
 scale=${SCALE:-1} side=${SIDE:-256}
@@ -71,7 +71,7 @@ for name in even uneven shuffled hybrid; do
         cmp -s "$scratch/$name-1.sum" "$scratch/$name-$n.sum" || { verdict='OTHER RESULTS'; failures=1; }
         awk -v name=$name -v n="$n" -v verdict="$verdict" '{
             printf "%-9s 1 GPU %8.2f s %9.3g steps/s   %d GPUs %8.2f s %9.3g steps/s   x %.2f   %s\n", name, $1, $2, n,
-                $3, $4, $1 / $3, verdict }' <<<"$one $many"
+                $3, $4, $4 / $2, verdict }' <<<"$one $many"
     done
 done
 exit $failures

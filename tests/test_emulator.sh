@@ -144,6 +144,9 @@ begin failed_allocations
 if [ -n "$missing" ]; then skip "$missing"
 elif out=$(all_fail "$shoal" run -q --force --no-plot "$root/configs/scattering.cfg" 'integrator.name="hybrid"' \
     sample.count=4 run.t_end=20 'run.engine="cuda"' output.interval=10 "output.file=\"$scratch/failed.h5\"" &&
+    EMULATOR_DEVICES=2 all_fail "$shoal" run -q --force --no-plot "$root/configs/scattering.cfg" \
+        'integrator.name="hybrid"' sample.count=40 run.t_end=1 'run.engine="cuda"' run.devices=2 output.interval=1 \
+        "output.file=\"$scratch/failed.h5\"" &&
     all_fail "$shoal" run -q --force "$root/configs/plummer.cfg" model.n=64 run.t_end=0.02 'run.engine="cuda"' \
         "output.file=\"$scratch/failed.h5\"" &&
     SHOAL_TEST_NAME=a_gpu_finds_the_same all_fail "$build/tests/test_model"); then pass

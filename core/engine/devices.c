@@ -27,9 +27,12 @@ struct shoal_engine {
     shoal_context *context;
     int n; /* GPUs */
     shoal_engine *gpu[SHOAL_MOST_DEVICES];
+    int device[SHOAL_MOST_DEVICES];
+    bool open[SHOAL_MOST_DEVICES];         /* by us, too */
     shoal_context own[SHOAL_MOST_DEVICES]; /* take the messages of each */
     long first_chunk, n_chunks, n_systems; /* of the range */
     long begin[SHOAL_MOST_DEVICES + 1];    /* chunks of the range that each holds */
+    unsigned launched;                     /* bits of shoal_kernel_entry */
     const int *list[SHOAL_MOST_DEVICES];   /* [n_list] the systems of a launch that each has */
     long n_list[SHOAL_MOST_DEVICES];
     int *lists;                          /* [systems of the range] room for them */
@@ -50,6 +53,7 @@ struct shoal_engine {
 typedef struct task {
     shoal_engine *engine;
     shoal_status (*call)(struct task *task, int d);
+    int n_done; /* GPUs, from the first one on */
     shoal_status status[SHOAL_MOST_DEVICES];
     int arrays;
     shoal_kernel_entry entry;
@@ -70,21 +74,36 @@ typedef struct task {
 static void call_some(void *user, long first, long last)
 {
     task *all = user;
-    for (long d = first; d < last; d++)
-        all->status[d] = all->call(all, (int)d);
+    for (long i = first; i < last; i++) {
+        const int d = all->n_done + (int)i;
+        all->status[d] = all->call(all, d);
+    }
 }
 
 /* Each GPU's part in a thread of its own. The message is that of the first one that fails. */
 static shoal_status call_all(task *all)
 {
-    const shoal_engine *engine = all->engine;
-    shoal_share(engine->context, engine->n, engine->n, 1, call_some, all);
+    shoal_engine *engine = all->engine;
+    const int n = engine->n - all->n_done;
+    for (int d = 0; d < engine->n; d++)
+        engine->own[d].plugs = engine->context->plugs; /* those of a new plugin are elsewhere */
+    shoal_share(engine->context, n, n, 1, call_some, all);
     for (int d = 0; d < engine->n; d++)
         if (all->status[d] && engine->n > 1)
             return shoal_fail(engine->context, all->status[d], "%s", engine->own[d].message);
         else if (all->status[d])
             return all->status[d];
     return SHOAL_OK;
+}
+
+/* The same; the first GPU alone if it may have to compile kernels, which the others then find in the cache. */
+static shoal_status call_first(task *all, bool compiles)
+{
+    if (compiles && all->engine->n > 1) {
+        all->status[0] = all->call(all, 0);
+        all->n_done = 1;
+    }
+    return call_all(all);
 }
 
 /* Divide a list by who holds its systems. */
@@ -111,6 +130,16 @@ static void hold(const shoal_engine *engine)
 }
 
 /* ---- made and destroyed ------------------------------------------------------------------------------------------ */
+
+/* Opening a GPU takes longest of all, and waits for no compiler. */
+static shoal_status open_one(task *all, int d)
+{
+    shoal_engine *engine = all->engine;
+    engine->device[d] = all->range->devices.which[d];
+    const shoal_status status = shoal_engine_gpu_open(&engine->own[d], engine->device[d]);
+    engine->open[d] = status == SHOAL_OK;
+    return status;
+}
 
 static shoal_status create_one(task *all, int d)
 {
@@ -141,6 +170,8 @@ static void cuda_destroy(shoal_engine **engine)
     for (int d = 0; d < old->n; d++) {
         if (old->gpu[d])
             shoal_engine_gpu.destroy(&old->gpu[d]);
+        if (old->open[d])
+            shoal_engine_gpu_close(old->device[d]);
         shoal_pool_release(&old->own[d]);
     }
     free(old->lists);
@@ -167,6 +198,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
         made->lists = malloc((size_t)(range.n_systems + 1) * sizeof *made->lists);
         made->cost = malloc((size_t)(made->n_chunks + 1) * sizeof *made->cost);
         made->move_s = FIRST_MOVE;
+        made->launched = SHOAL_ONCE_ENTRIES | 1u << SHOAL_INTEGRATE; /* those that it is made with */
         made->eager = shoal_environment_number("SHOAL_EAGER_MOVES", 0, 0, 1);
     }
     if (!made || !lines || !made->lists || !made->cost)
@@ -189,11 +221,13 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
                 .range = &range,
                 .line = lines,
                 .line_size = line_size};
+    if (!status && n > 1)
+        status = call_all(&(task){.engine = made, .call = open_one, .range = &range});
     if (!status)
-        status = call_all(&all);
+        status = call_first(&all, true);
     if (!status && n > 1) {
         hold(made);
-        snprintf(line, line_size, "cuda: %d x%s", n, strchr(lines, ' '));
+        snprintf(line, line_size, "cuda: %d x%s%s", n, strchr(lines, ' '), strstr(lines, "long enc") ? " each" : "");
     } else if (!status) {
         snprintf(line, line_size, "%s", lines);
     }
@@ -248,6 +282,14 @@ static shoal_status cuda_fetched(shoal_engine *engine)
     return call_all(&(task){.engine = engine, .call = fetched_one});
 }
 
+/* Whether nobody has launched a kernel yet. */
+static bool is_new(shoal_engine *engine, shoal_kernel_entry entry)
+{
+    const bool known = engine->launched >> entry & 1;
+    engine->launched |= 1u << entry;
+    return !known;
+}
+
 static shoal_status launch_one(task *all, int d)
 {
     shoal_engine *engine = all->engine;
@@ -262,7 +304,8 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     divide(engine, list, n_list);
     for (int d = 0; d < engine->n && entry == SHOAL_INTEGRATE; d++)
         engine->moves[d] = engine->n_list[d] > 0;
-    return call_all(&(task){.engine = engine, .call = launch_one, .entry = entry, .steps = slice_steps});
+    return call_first(&(task){.engine = engine, .call = launch_one, .entry = entry, .steps = slice_steps},
+                      is_new(engine, entry));
 }
 
 /* What the last slice says of the costs of steps. */
@@ -450,7 +493,8 @@ static shoal_status cuda_observe(shoal_engine *engine, const int *list, long n_l
                                  double steps)
 {
     divide(engine, list, n_list);
-    return call_all(&(task){.engine = engine, .call = observe_one, .sights = sights, .steps = steps});
+    return call_first(&(task){.engine = engine, .call = observe_one, .sights = sights, .steps = steps},
+                      is_new(engine, SHOAL_OBSERVE));
 }
 
 /* Any GPU may get any walker, so all have what systems begin with. */
@@ -467,7 +511,7 @@ static shoal_status walk_with_one(task *all, int d)
 
 static shoal_status cuda_walk_with(shoal_engine *engine, const shoal_walk *walk)
 {
-    const shoal_status status = call_all(&(task){.engine = engine, .call = walk_with_one, .walk = walk});
+    const shoal_status status = call_first(&(task){.engine = engine, .call = walk_with_one, .walk = walk}, true);
     if (engine->n > 1)
         hold(engine);
     return status;

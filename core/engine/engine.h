@@ -108,6 +108,9 @@ enum {
 /* shoal_engine_cuda has one or several GPUs, each of which is a shoal_engine_gpu that can hold all systems of its
  * range. */
 extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda, shoal_engine_gpu;
+/* Keep a device open beside what engines do. */
+shoal_status shoal_engine_gpu_open(shoal_context *context, int device);
+void shoal_engine_gpu_close(int device);
 /* The chunks of the range that a GPU has; only these are copied. */
 void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n);
 /* Chunks that have moved from one GPU to another so far. */

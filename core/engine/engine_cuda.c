@@ -811,6 +811,23 @@ static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choice
     }
 }
 
+shoal_status shoal_engine_gpu_open(shoal_context *context, int device)
+{
+    struct driver driver;
+    struct gpu_device gpu;
+    const char *missing = shoal_driver_open(&driver);
+    return missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing)
+                   : shoal_gpu_open(&driver, context, device, &gpu);
+}
+
+void shoal_engine_gpu_close(int device)
+{
+    struct driver driver;
+    int handle;
+    if (!shoal_driver_open(&driver) && driver.device(&handle, device) == 0)
+        (void)driver.context_release(handle);
+}
+
 void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n)
 {
     gpu->first_held = first;

@@ -55,6 +55,7 @@ typedef struct task {
     shoal_status (*call)(struct task *task, int d);
     int n_done; /* GPUs, from the first one on */
     shoal_status status[SHOAL_MOST_DEVICES];
+    shoal_status (*copy)(shoal_engine *gpu, int arrays);
     int arrays;
     shoal_kernel_entry entry;
     double steps;
@@ -85,7 +86,7 @@ static shoal_status call_all(task *all)
 {
     shoal_engine *engine = all->engine;
     const int n = engine->n - all->n_done;
-    for (int d = 0; d < engine->n; d++)
+    for (int d = 0; d < engine->n && engine->n > 1; d++)
         engine->own[d].plugs = engine->context->plugs; /* those of a new plugin are elsewhere */
     shoal_share(engine->context, n, n, 1, call_some, all);
     for (int d = 0; d < engine->n; d++)
@@ -179,52 +180,57 @@ static void cuda_destroy(shoal_engine **engine)
     free(old);
 }
 
+/* An engine without its GPUs; NULL: there is no memory. */
+static shoal_engine *make(shoal_context *context, const shoal_engine_range *range)
+{
+    shoal_engine *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->context = context;
+    made->n = range->devices.n > 1 ? range->devices.n : 1;
+    made->first_chunk = range->first_chunk;
+    made->n_systems = range->n_systems;
+    made->n_chunks = (range->n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    made->lists = malloc((size_t)(range->n_systems + 1) * sizeof *made->lists);
+    made->cost = malloc((size_t)(made->n_chunks + 1) * sizeof *made->cost);
+    made->launched = SHOAL_ONCE_ENTRIES | 1u << SHOAL_INTEGRATE; /* those that it is made with */
+    made->move_s = FIRST_MOVE;
+    made->eager = shoal_environment_number("SHOAL_EAGER_MOVES", 0, 0, 1);
+    for (int d = 0; d < made->n; d++) {
+        made->dearness[d] = 1;
+        made->begin[d + 1] = made->n_chunks * (d + 1) / made->n;
+    }
+    if (!made->lists || !made->cost)
+        cuda_destroy(&made);
+    return made;
+}
+
 static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choice *choice,
                                 const shoal_kernel_args *args, shoal_engine_range range, shoal_engine **engine,
                                 char *line, size_t line_size)
 {
-    *engine = NULL;
-    shoal_engine *made = calloc(1, sizeof *made);
-    const int n = range.devices.n > 1 ? range.devices.n : 1;
-    shoal_kernel_choice own = *choice;
+    shoal_engine *made = *engine = make(context, &range);
+    const int n = made ? made->n : 1;
+    shoal_kernel_choice each = *choice;
     char *lines = calloc((size_t)n, line_size);
     shoal_status status = SHOAL_OK;
-    if (made) {
-        made->context = context;
-        made->n = n;
-        made->first_chunk = range.first_chunk;
-        made->n_systems = range.n_systems;
-        made->n_chunks = (range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
-        made->lists = malloc((size_t)(range.n_systems + 1) * sizeof *made->lists);
-        made->cost = malloc((size_t)(made->n_chunks + 1) * sizeof *made->cost);
-        made->move_s = FIRST_MOVE;
-        made->launched = SHOAL_ONCE_ENTRIES | 1u << SHOAL_INTEGRATE; /* those that it is made with */
-        made->eager = shoal_environment_number("SHOAL_EAGER_MOVES", 0, 0, 1);
-    }
-    if (!made || !lines || !made->lists || !made->cost)
+    if (!made || !lines)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
-    for (int d = 0; d <= n && !status; d++)
-        made->begin[d] = made->n_chunks * d / n;
-    for (int d = 0; d < n && !status; d++) {
-        made->own[d] = *context;
-        made->own[d].pool = NULL;
-        made->dearness[d] = 1;
-    }
     if (n > 1) { /* the host's threads work beside all */
         const int threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
-        own.threads = threads > n ? threads / n : 1;
+        each.threads = threads > n ? threads / n : 1;
     }
-    task all = {.engine = made,
-                .call = create_one,
-                .choice = &own,
-                .args = args,
-                .range = &range,
-                .line = lines,
-                .line_size = line_size};
     if (!status && n > 1)
         status = call_all(&(task){.engine = made, .call = open_one, .range = &range});
     if (!status)
-        status = call_first(&all, true);
+        status = call_first(&(task){.engine = made,
+                                    .call = create_one,
+                                    .choice = &each,
+                                    .args = args,
+                                    .range = &range,
+                                    .line = lines,
+                                    .line_size = line_size},
+                            true);
     if (!status && n > 1) {
         hold(made);
         snprintf(line, line_size, "cuda: %d x%s%s", n, strchr(lines, ' '), strstr(lines, "long enc") ? " each" : "");
@@ -233,50 +239,39 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     }
     free(lines);
     if (status)
-        cuda_destroy(&made);
-    *engine = made;
+        cuda_destroy(engine);
     return status;
 }
 
 /* ---- copies, launches -------------------------------------------------------------------------------------------- */
 
-static shoal_status upload_one(task *all, int d)
+static shoal_status copy_one(task *all, int d)
 {
-    return shoal_engine_gpu.upload(all->engine->gpu[d], all->arrays);
+    return all->copy(all->engine->gpu[d], all->arrays);
 }
-static shoal_status download_one(task *all, int d)
+
+static shoal_status cuda_upload(shoal_engine *engine, int arrays)
 {
-    return shoal_engine_gpu.download(all->engine->gpu[d], all->arrays);
+    return call_all(&(task){.engine = engine, .call = copy_one, .copy = shoal_engine_gpu.upload, .arrays = arrays});
 }
-static shoal_status send_one(task *all, int d)
+static shoal_status cuda_download(shoal_engine *engine, int arrays)
 {
-    return shoal_engine_gpu.send(all->engine->gpu[d], all->arrays);
+    return call_all(&(task){.engine = engine, .call = copy_one, .copy = shoal_engine_gpu.download, .arrays = arrays});
 }
-static shoal_status fetch_one(task *all, int d)
+static shoal_status cuda_send(shoal_engine *engine, int arrays)
 {
-    return shoal_engine_gpu.fetch(all->engine->gpu[d], all->arrays);
+    return call_all(&(task){.engine = engine, .call = copy_one, .copy = shoal_engine_gpu.send, .arrays = arrays});
 }
+static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
+{
+    return call_all(&(task){.engine = engine, .call = copy_one, .copy = shoal_engine_gpu.fetch, .arrays = arrays});
+}
+
 static shoal_status fetched_one(task *all, int d)
 {
     return shoal_engine_gpu.fetched(all->engine->gpu[d]);
 }
 
-static shoal_status cuda_upload(shoal_engine *engine, int arrays)
-{
-    return call_all(&(task){.engine = engine, .call = upload_one, .arrays = arrays});
-}
-static shoal_status cuda_download(shoal_engine *engine, int arrays)
-{
-    return call_all(&(task){.engine = engine, .call = download_one, .arrays = arrays});
-}
-static shoal_status cuda_send(shoal_engine *engine, int arrays)
-{
-    return call_all(&(task){.engine = engine, .call = send_one, .arrays = arrays});
-}
-static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
-{
-    return call_all(&(task){.engine = engine, .call = fetch_one, .arrays = arrays});
-}
 static shoal_status cuda_fetched(shoal_engine *engine)
 {
     return call_all(&(task){.engine = engine, .call = fetched_one});
@@ -457,8 +452,8 @@ static shoal_status cuda_balance(shoal_engine *engine, const int *list, long n_l
         for (long c = engine->begin[d]; c < engine->begin[d + 1]; c++)
             engine->cost[c] *= engine->dearness[d];
     const double most = dearest(engine, engine->begin, &all);
-    /* fewer systems than a GPU has lanes are not faster */
-    const double floor = slice_steps * (double)shoal_engine_gpu.width(engine->gpu[0], &group),
+    /* fewer systems than would keep half of a GPU busy are hardly faster */
+    const double floor = 0.5 * slice_steps * (double)shoal_engine_gpu.width(engine->gpu[0], &group),
                  lost = most - fmax(all / engine->n, floor);
     cut(engine, all, begin);
     const double saved = most - fmax(dearest(engine, begin, &ignored), floor);

@@ -234,11 +234,39 @@ static void an_option_says_which(void **state)
     motion_end(&motion);
 }
 
+/* By default another GPU needs enough systems and enough work. */
+static void as_many_as_pay(void **state)
+{
+    static const struct {
+        long n_systems;
+        double steps;
+        int n;
+    } rows[] = {{1000000, 1e9, 1},  {20000, 1e15, 1},   {33000, 1e15, 2},
+                {33000, 2.5e10, 2}, {50000, 2.5e10, 2}, {50000, 1e15, 3}};
+    shoal_ensemble ensemble = {.n_bodies = 3};
+    shoal_options options = {0};
+    const int most = shoal_engine_cuda_devices(true).n;
+    (void)state;
+    (void)n_gpus();
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        shoal_plan plan = {.ensemble = &ensemble,
+                           .engine_type = &shoal_engine_cuda,
+                           .n_list = rows[i].n_systems,
+                           .run_steps = rows[i].steps};
+        assert_int_equal(shoal_plan_choose_devices(&plan, &options), SHOAL_OK);
+        assert_int_equal(plan.devices.n, rows[i].n < most ? rows[i].n : most);
+        plan.engine_type = &shoal_engine_cpu;
+        assert_int_equal(shoal_plan_choose_devices(&plan, &options), SHOAL_OK);
+        assert_int_equal(plan.devices.n, 0);
+    }
+}
+
 int main(void)
 {
     setenv("SHOAL_EAGER_MOVES", "1", 1); /* whatever it is on */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_option_says_which),
+        cmocka_unit_test(as_many_as_pay),
         cmocka_unit_test(the_same_bytes_on_any_number),
         cmocka_unit_test(a_run_goes_on_with_others),
         cmocka_unit_test(what_is_seen_at_once_is_the_same),

@@ -4,7 +4,7 @@
 # Ensembles on several GPUs of this machine: first the same results on one and on all, then how much faster.
 #
 #   tests/bench/devices.sh SHOAL                 all GPUs against one: 131072 systems, of equal and of unequal costs
-#   SCALE=0.1 tests/bench/devices.sh SHOAL       shorter runs; SIDE=16: fewer systems (2 SIDE^2)
+#   SCALE=0.1 tests/bench/devices.sh SHOAL       shorter runs; SIDE=512: more systems (2 SIDE^2)
 #   DEVICES="2 4" tests/bench/devices.sh SHOAL   these numbers of GPUs
 #
 # even      two planets, mvs; the same steps for all
@@ -24,7 +24,7 @@ all=$("$shoal" info | sed -n 's/^cuda.*, \([0-9]*\) devices*$/\1/p')
 [ "${all:-1}" -gt 1 ] || { echo "one GPU or none: nothing to compare" >&2; exit 2; }
 half=$((2 * side))
 
-planets() { # A-OF-B T_END MORE
+planets() { # SYSTEMS
     cat <<END
 units = { length = "AU"; mass = "Msun"; time = "yr"; };
 angles = "degrees";
@@ -40,13 +40,15 @@ END
 planets "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.1; count = $half; },
     { body = \"c\"; parameter = \"l\"; from = 0.0; to = 359.0; count = $side; } );
 run = { t_end = $(awk "BEGIN { print 50000 * $scale }"); engine = \"cuda\"; };" >"$scratch/even.cfg"
-planets "sweep = ( { body = \"b\"; parameter = \"a\"; from = 0.2; to = 4.3; count = $half; },
+# numbers of steps are spread evenly: few long ones alone would keep a GPU busy, however many there are
+planets "sweep = ( { body = \"b\"; parameter = \"a\"; values = [$(awk -v n=$half 'BEGIN {
+        for (i = 0; i < n; i++) printf "%s%.12g", i ? ", " : "", 0.2 * (100 / (100 - 99 * i / (n - 1))) ^ (2 / 3) }')]; },
     { body = \"c\"; parameter = \"l\"; from = 0.0; to = 359.0; count = $side; } );
-run = { t_end = $(awk "BEGIN { print 50000 * $scale }"); engine = \"cuda\"; };" >"$scratch/uneven.cfg"
+run = { t_end = $(awk "BEGIN { print 10000 * $scale }"); engine = \"cuda\"; };" >"$scratch/uneven.cfg"
 planets "sample = { count = $((half * side)); parameters = (
-    { body = \"b\"; parameter = \"a\"; distribution = \"log_uniform\"; from = 0.2; to = 4.3; },
+    { body = \"b\"; parameter = \"a\"; distribution = \"power_law\"; from = 0.2; to = 4.3; exponent = -2.5; },
     { body = \"c\"; parameter = \"l\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };
-run = { t_end = $(awk "BEGIN { print 20000 * $scale }"); engine = \"cuda\"; };" >"$scratch/shuffled.cfg"
+run = { t_end = $(awk "BEGIN { print 10000 * $scale }"); engine = \"cuda\"; };" >"$scratch/shuffled.cfg"
 sed "s/count = 256/count = $((half * side / 8))/; s/^run = .*/run = { t_end = $(awk "BEGIN { print 3000 * $scale }"); engine = \"cuda\"; };/" \
     "$here/configs/scattering.cfg" >"$scratch/hybrid.cfg"
 

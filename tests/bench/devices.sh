@@ -33,7 +33,8 @@ system = { elements = "jacobi"; bodies = (
     { name = "b"; m = 1e-5; a = 1.0; e = 0.05; l = 10.0; pomega = 20.0; },
     { name = "c"; m = 1e-5; period_ratio = 2.3; e = 0.02; l = 130.0; inc = 2.0; } ); };
 integrator = { name = "mvs"; steps_per_orbit = 20.0; };
-monitors = ( { name = "stop_on_ejection"; r_max = 100.0; }, { name = "stop_on_encounter"; }, { name = "energy_error"; } );
+monitors = ( { name = "stop_on_ejection"; r_max = 100.0; }, { name = "stop_on_encounter"; },
+    { name = "energy_error"; } );
 $1
 END
 }
@@ -41,15 +42,17 @@ planets "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.1; coun
     { body = \"c\"; parameter = \"l\"; from = 0.0; to = 359.0; count = $side; } );
 run = { t_end = $(awk "BEGIN { print 50000 * $scale }"); engine = \"cuda\"; };" >"$scratch/even.cfg"
 # numbers of steps are spread evenly: few long ones alone would keep a GPU busy, however many there are
-planets "sweep = ( { body = \"b\"; parameter = \"a\"; values = [$(awk -v n=$half 'BEGIN {
-        for (i = 0; i < n; i++) printf "%s%.12g", i ? ", " : "", 0.2 * (100 / (100 - 99 * i / (n - 1))) ^ (2 / 3) }')]; },
+values=$(awk -v n=$half 'BEGIN {
+    for (i = 0; i < n; i++) printf "%s%.12g", i ? ", " : "", 0.2 * (100 / (100 - 99 * i / (n - 1))) ^ (2 / 3) }')
+planets "sweep = ( { body = \"b\"; parameter = \"a\"; values = [$values]; },
     { body = \"c\"; parameter = \"l\"; from = 0.0; to = 359.0; count = $side; } );
 run = { t_end = $(awk "BEGIN { print 10000 * $scale }"); engine = \"cuda\"; };" >"$scratch/uneven.cfg"
 planets "sample = { count = $((half * side)); parameters = (
     { body = \"b\"; parameter = \"a\"; distribution = \"power_law\"; from = 0.2; to = 4.3; exponent = -2.5; },
     { body = \"c\"; parameter = \"l\"; distribution = \"uniform\"; from = 0.0; to = 360.0; } ); };
 run = { t_end = $(awk "BEGIN { print 10000 * $scale }"); engine = \"cuda\"; };" >"$scratch/shuffled.cfg"
-sed "s/count = 256/count = $((half * side / 8))/; s/^run = .*/run = { t_end = $(awk "BEGIN { print 3000 * $scale }"); engine = \"cuda\"; };/" \
+t_end=$(awk "BEGIN { print 3000 * $scale }")
+sed "s/count = 256/count = $((half * side / 8))/; s/^run = .*/run = { t_end = $t_end; engine = \"cuda\"; };/" \
     "$here/configs/scattering.cfg" >"$scratch/hybrid.cfg"
 
 run() { # NAME DEVICES

@@ -2,8 +2,9 @@
  *
  * devices.c: the engine of one or several GPUs of this machine (engine_cuda.c has the engine of one).
  *
- * Each GPU has room for all chunks of the range and holds a run of neighbouring ones: begin[d] to begin[d + 1]. A launch
- * is divided by who holds a system, and a thread for each GPU launches and waits. No result depends on who holds it.
+ * Each GPU has room for all chunks of the range and holds a run of neighbouring ones, begin[d] to begin[d + 1] - 1. A
+ * launch is divided by who holds a system, and a thread for each GPU launches and waits. No result depends on who holds
+ * it.
  *
  * Balance. Before a slice the ends of the runs are chosen anew, so that all GPUs take equally long. A chunk's cost is
  * what its systems are expected to do in the slice, times what such a step cost in the last slice on the GPU that holds

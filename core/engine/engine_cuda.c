@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cuda.c: the engine that runs the kernels on one NVIDIA GPU. A thread, or a team of threads (work.c), advances a
- * system. devices.c makes one engine of several.
+ * engine_cuda.c: the engine that runs the kernels on one NVIDIA GPU. A thread, or a team of threads (work.c), advances
+ * a system. devices.c makes one engine of several.
  *
  * Driver: cuda.c opens the driver's library at run time, so one binary runs with and without a GPU. Kernels come from
  * jit.c.

@@ -171,7 +171,7 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
  * systems, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
 
-/* ---- devices.c ---------------------------------------------------------------------------------------------------- */
+/* ---- devices.c --------------------------------------------------------------------------------------------------- */
 
 /* Refuse an option `devices` that says nothing; find the GPUs that it means here, for a plan whose engine is one. */
 shoal_status shoal_plan_check_devices(shoal_context *context, const shoal_options *options, shoal_fault *fault);

@@ -234,6 +234,30 @@ static void an_option_says_which(void **state)
     motion_end(&motion);
 }
 
+/* The work of a run is known before its engine is chosen, however many systems there are. */
+static void the_steps_of_a_run_are_counted(void **state)
+{
+    enum { MANY = 5000, STEPS = 10 };
+    shoal_context *context = context_of(state);
+    shoal_body bodies[N];
+    shoal_ensemble *ensemble = NULL;
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
+    const shoal_options options = {.dt = 0.5, .t_end = 0.5 * STEPS};
+    planetary_system(context, 0, N, 1e-3, 1.5, 0.1, bodies);
+    assert_ok(context, shoal_ensemble_create(context, MANY, N, &ensemble));
+    for (long s = 0; s < MANY; s++)
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, s, N, bodies));
+    for (int again = 0; again < 2; again++) {
+        shoal_plan *plan = NULL;
+        shoal_options cpu = options;
+        cpu.engine = "cpu";
+        assert_ok(context, shoal_plan_try(context, ensemble, &cpu, &findings, &plan));
+        assert_true(findings.run_steps >= MANY * STEPS && findings.run_steps <= 2 * MANY * STEPS);
+        shoal_plan_destroy(&plan);
+    }
+    shoal_ensemble_destroy(&ensemble);
+}
+
 /* By default another GPU needs enough systems and enough work. */
 static void as_many_as_pay(void **state)
 {
@@ -249,10 +273,11 @@ static void as_many_as_pay(void **state)
     (void)state;
     (void)n_gpus();
     for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        shoal_findings findings = {.run_steps = rows[i].steps};
         shoal_plan plan = {.ensemble = &ensemble,
                            .engine_type = &shoal_engine_cuda,
                            .n_list = rows[i].n_systems,
-                           .run_steps = rows[i].steps};
+                           .findings = &findings};
         assert_int_equal(shoal_plan_choose_devices(&plan, &options), SHOAL_OK);
         assert_int_equal(plan.devices.n, rows[i].n < most ? rows[i].n : most);
         plan.engine_type = &shoal_engine_cpu;
@@ -266,6 +291,7 @@ int main(void)
     setenv("SHOAL_EAGER_MOVES", "1", 1); /* whatever it is on */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_option_says_which),
+        cmocka_unit_test(the_steps_of_a_run_are_counted),
         cmocka_unit_test(as_many_as_pay),
         cmocka_unit_test(the_same_bytes_on_any_number),
         cmocka_unit_test(a_run_goes_on_with_others),

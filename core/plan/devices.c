@@ -68,7 +68,7 @@ static shoal_devices first_of(shoal_devices some, long n)
 
 shoal_status shoal_plan_choose_devices(shoal_plan *plan, const shoal_options *options)
 {
-    const double n = plan->ensemble->n_bodies, seconds = plan->run_steps * n * n * SHOAL_PAIR_S;
+    const double n = plan->ensemble->n_bodies, seconds = plan->findings->run_steps * n * n * SHOAL_PAIR_S;
     shoal_devices list;
     int count;
     plan->devices.n = 0;

@@ -51,6 +51,7 @@ typedef struct shoal_findings {
      * these two bodies */
     long n_disordered, first_disordered;
     int disordered[2];
+    double run_steps; /* of all systems from the start to t_end, roughly */
 } shoal_findings;
 
 /* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
@@ -101,7 +102,6 @@ struct shoal_plan {
     long slice_steps;    /* most steps of the next slice, adapted */
     double system_steps; /* done so far */
     double reached;      /* the last time that a caller asked for, NAN: none */
-    double run_steps;    /* of all systems from the start to t_end, roughly, as steps.c found them last */
     double left;         /* progress that the running systems have still to make, summed */
     double slowest_left; /* the largest part of a run, 0..1, that a system has still to make */
     int slowest;         /* this system */

@@ -221,7 +221,7 @@ static shoal_status choose_step(shoal_plan *plan, long system, const system_room
                                                   : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
     if (!plan->propagator->adaptive && !(end < 0x1p52))
         return refuse_step(plan, system, dt, end);
-    plan->run_steps += plan->propagator->adaptive ? end / dt : end;
+    plan->findings->run_steps += plan->propagator->adaptive ? end / dt : end;
     if (commit) {
         *shoal_plan_field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
         *shoal_plan_field(plan, SHOAL_SYS_END, system) = end;
@@ -235,7 +235,6 @@ shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
     const system_room room = {calloc(n, sizeof(shoal_body)), calloc(n, sizeof(shoal_orbit))};
     shoal_status status = room.bodies && room.orbits ? SHOAL_OK
                                                      : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    plan->run_steps = 0;
     for (long system = 0; system < plan->ensemble->n_systems && !status; system++)
         if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
             status = choose_step(plan, system, &room, commit);

@@ -520,6 +520,9 @@ typedef struct shoal_options {
     double dt_max;          /* an adaptive step is no longer than this; 0 = no bound */
     double max_steps;       /* a system that needs more steps (adaptive: attempts) ends as `budget`; 0 = no such bound,
                              * but adaptive ones end if at their pace the rest would take 1e11 */
+    /* GPUs that share the systems: "auto" (default), as many as pay of those that are like the first one; "all"; a
+     * number such as "2"; a list such as "[0,2]". No result depends on it. Read if the size includes it */
+    const char *devices;
 } shoal_options;
 
 /*

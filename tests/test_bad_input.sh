@@ -185,6 +185,10 @@ row bodies_of_another_model 2 "command line: run.gpu_bodies=1: expected the work
     run study.cfg run.gpu_bodies=1 'run.work_model="pair"'
 config unknown_model 12 'run = { t_end = 2.0; work_model = "planet"; };' \
     'run.work_model = "planet": expected one of auto, system, body*'
+config unknown_devices 12 'run = { t_end = 2.0; devices = "two"; };' \
+    'run.devices = "two": expected "auto", "all", a number of GPUs up to 64, or a list*'
+config half_a_device 12 'run = { t_end = 2.0; devices = 1.5; };' 'run.devices = 1.5: expected "auto", "all", *'
+config twice_a_device 12 'run = { t_end = 2.0; devices = [ 1, 1 ]; };' '*devices*: expected "auto", "all", *'
 config unknown_engine 12 'run = { t_end = 2.0; engine = "gpu"; };' \
     'run.engine = "gpu": expected one of auto, cpu, cuda*'
 config unknown_body 8 'sweep = ( { body = "d"; parameter = "a"; values = [1.0]; } );' \

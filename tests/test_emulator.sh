@@ -53,10 +53,11 @@ study() { # PROPAGATOR SYSTEMS YEARS ENGINE RUNNER...
     shift 4
     "$@" "$shoal" run --force --no-plot "$root/configs/scattering.cfg" "integrator.name=\"$propagator\"" \
         "sample.count=$systems" "run.t_end=$years" \
-        "run.engine=\"$engine\"" output.interval=100 "output.file=\"$scratch/$engine.h5\"" &&
-        "$shoal" query "$scratch/$engine.h5" >"$scratch/$engine" &&
-            "$shoal" query "$scratch/$engine.h5" --events >>"$scratch/$engine" &&
-        "$shoal" query "$scratch/$engine.h5" --final >>"$scratch/$engine"
+        "run.engine=\"$engine\"" output.interval=100 "output.file=\"$scratch/$engine.h5\"" && study_of "$engine"
+}
+study_of() { # NAME
+    "$shoal" query "$scratch/$1.h5" >"$scratch/$1" && "$shoal" query "$scratch/$1.h5" --events >>"$scratch/$1" &&
+        "$shoal" query "$scratch/$1.h5" --final >>"$scratch/$1"
 }
 studies_agree() { # PROPAGATOR SYSTEMS YEARS
     if [ -n "$missing" ]; then skip "$missing"
@@ -73,6 +74,41 @@ studies_agree hybrid 40 400
 # More systems than the emulated device has room for at once: slices in pieces, of two parts.
 begin a_study_in_pieces
 studies_agree mvs 200 150
+
+# Several devices: systems that change hands, checkpoints, walkers; a run that is stopped twice and goes on with others.
+begin several_devices
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(EMULATOR_DEVICES=3 "$root/tests/emulator/run" "$build" "$build/tests/test_devices" 2>&1 &&
+    EMULATOR_DEVICES=3 SHOAL_TEST_NAME=a_gpu_finds_the_same "$root/tests/emulator/run" "$build" \
+        "$build/tests/test_model" 2>&1) && ! grep -q SKIPPED <<<"$out"; then pass
+else fail "$out"; fi
+
+# A run that is killed on two devices, and again on three, when its journal has grown a few times; one ends it.
+goes_on_with_others() {
+    local file=$scratch/others.h5 devices process seen n i
+    for devices in 2 '"all"' '[1]'; do
+        SHOAL_EAGER_MOVES=1 EMULATOR_DEVICES=3 "$root/tests/emulator/run" "$build" "$shoal" run --no-plot \
+            "$root/configs/scattering.cfg" 'integrator.name="mvs"' sample.count=200 run.t_end=150 'run.engine="cuda"' \
+            run.slice_steps=50 run.checkpoint_s=0.0 output.interval=100 "output.file=\"$file\"" \
+            "run.devices=$devices" >"$scratch/said" 2>&1 &
+        process=$!
+        for ((seen = 0, n = 0, i = 0; i < 6000 && n < 5; i++)); do
+            [ "$devices" != '[1]' ] && kill -0 $process || break
+            [ "$(stat -c %s "$file.journal" 2>/dev/null || echo 0)" -eq "$seen" ] || n=$((n + 1))
+            seen=$(stat -c %s "$file.journal" 2>/dev/null || echo 0)
+            sleep 0.02
+        done
+        [ $n -lt 5 ] || { kill -9 $process; wait $process; } 2>/dev/null
+        [ $n -eq 5 ] || wait $process || { cat "$scratch/said"; return 1; }
+        [ "$devices" = 2 ] || grep -q 'going on from' "$scratch/said" || { cat "$scratch/said"; return 1; }
+        [ "$devices" = '[1]' ] || [ $n -eq 5 ] || { echo "not killed: $(cat "$scratch/said")"; return 1; }
+    done
+}
+begin a_study_goes_on_with_other_devices
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(study mvs 200 150 cpu 2>&1 && goes_on_with_others 2>&1 && study_of others 2>&1) &&
+    cmp "$scratch/cpu" "$scratch/others"; then pass
+else fail "$out"; fi
 
 # The fastest is measured, kept, and taken by a run that `auto` puts on the GPU; one of few systems goes to the CPU.
 sweep() { # COMMAND COUNT
@@ -108,6 +144,9 @@ begin failed_allocations
 if [ -n "$missing" ]; then skip "$missing"
 elif out=$(all_fail "$shoal" run -q --force --no-plot "$root/configs/scattering.cfg" 'integrator.name="hybrid"' \
     sample.count=4 run.t_end=20 'run.engine="cuda"' output.interval=10 "output.file=\"$scratch/failed.h5\"" &&
+    EMULATOR_DEVICES=2 all_fail "$shoal" run -q --force --no-plot "$root/configs/scattering.cfg" \
+        'integrator.name="hybrid"' sample.count=40 run.t_end=1 'run.engine="cuda"' run.devices=2 output.interval=1 \
+        "output.file=\"$scratch/failed.h5\"" &&
     all_fail "$shoal" run -q --force "$root/configs/plummer.cfg" model.n=64 run.t_end=0.02 'run.engine="cuda"' \
         "output.file=\"$scratch/failed.h5\"" &&
     SHOAL_TEST_NAME=a_gpu_finds_the_same all_fail "$build/tests/test_model"); then pass

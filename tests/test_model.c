@@ -708,23 +708,26 @@ static void compare_engines(shoal_context *context, const char *planets, const c
 {
     enum { N = 1000 };
     char text[MOST_TEXT];
-    static double theta[3 * N], lnl[2][N];
+    static const char *const overrides[][2] = {{"run.engine=\"cpu\"", "run.devices=1"},
+                                               {"run.engine=\"cuda\"", "run.devices=1"},
+                                               {"run.engine=\"cuda\"", "run.devices=\"all\""}};
+    static double theta[3 * N], lnl[3][N];
     text_of(planets, parameters, "", text);
     for (int i = 0; i < N; i++) {
         theta[3 * i] = scale * (1 + 0.001 * i);
         theta[3 * i + 1] = i == 500 ? 1.5 : 0.0004 * i;
         theta[3 * i + 2] = 0.01 * i;
     }
-    for (int gpu = 0; gpu < 2; gpu++) {
+    for (int run = 0; run < 3; run++) {
         shoal_study *study = NULL;
         shoal_model *model = NULL;
-        const char *engine = gpu ? "run.engine=\"cuda\"" : "run.engine=\"cpu\"";
-        assert_ok(context, shoal_study_open(context, "model.cfg", text, 1, &engine, NULL, &study));
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, overrides[run], NULL, &study));
         assert_ok(context, shoal_model_create(study, 300, &model));
-        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[gpu]));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[run]));
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
+    assert_memory_equal(lnl[1], lnl[2], sizeof lnl[1]);
     for (int i = 0; i < N; i++)
         if (i == 500)
             assert_true(isinf(lnl[0][i]) && isinf(lnl[1][i]));

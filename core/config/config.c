@@ -342,6 +342,7 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
         [SHOAL_KEY_TEXT] = "a string in quotes",
         [SHOAL_KEY_NUMBERS] = "an array of numbers [ ... ]",
         [SHOAL_KEY_TEXTS] = "an array of strings [ ... ]",
+        [SHOAL_KEY_DEVICES] = "\"auto\", \"all\", a number of GPUs, or an array of which ones [ ... ]",
         [SHOAL_KEY_GROUP] = "a group { ... }",
         [SHOAL_KEY_LIST] = "a list of groups ( { ... }, ... )",
     };
@@ -525,7 +526,9 @@ static shoal_status check_value(const shoal_config *config, const config_setting
         fits = config_setting_is_group(setting);
     else if (kind == SHOAL_KEY_LIST)
         fits = config_setting_is_list(setting);
-    else if (kind == SHOAL_KEY_NUMBERS || kind == SHOAL_KEY_TEXTS) {
+    else if (kind == SHOAL_KEY_DEVICES && !config_setting_is_aggregate(setting))
+        fits = is_string || (is_number && value == trunc(value) && value >= row->least && value <= row->most);
+    else if (kind == SHOAL_KEY_NUMBERS || kind == SHOAL_KEY_TEXTS || kind == SHOAL_KEY_DEVICES) {
         fits = config_setting_is_array(setting) || config_setting_is_list(setting);
         for (int i = 0; fits && i < config_setting_length(setting); i++) {
             shoal_status status = check_value(config, config_setting_get_elem(setting, (unsigned)i),

@@ -19,6 +19,7 @@ typedef enum shoal_key_kind {
     SHOAL_KEY_TEXT,    /* a string */
     SHOAL_KEY_NUMBERS, /* an array or a list of numbers */
     SHOAL_KEY_TEXTS,   /* an array or a list of strings */
+    SHOAL_KEY_DEVICES, /* "auto", "all", a number of GPUs, or an array of their numbers */
     SHOAL_KEY_GROUP,   /* { ... }: its keys are the rows of section "section.name" */
     SHOAL_KEY_LIST     /* ( { ... }, ... ): likewise */
 } shoal_key_kind;

@@ -28,6 +28,7 @@ struct array {
     double *host; /* of the first system of the range, as `device` */
     device_pointer device;
     size_t offset; /* bytes of the chunks before, which are not on the device */
+    size_t chunk;  /* bytes of a chunk */
     size_t size;   /* bytes */
     bool locked;   /* page-locked by us */
 };
@@ -57,7 +58,8 @@ struct shoal_engine {
     struct gpu_device gpu;
     shoal_kernel_choice choice;
     shoal_engine_range range;
-    int version; /* of the driver */
+    long first_held, n_held; /* chunks of the range that are this GPU's; the others have room here */
+    int version;             /* of the driver */
     /* each entry's, NULL = not loaded; shared ones stand at their first entry */
     cuda_module module[SHOAL_KERNEL_ENTRIES];
     cuda_function function[SHOAL_KERNEL_ENTRIES];

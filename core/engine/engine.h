@@ -8,7 +8,7 @@
 #include "core/plug/plugs.h"
 #include "core/walker/walker.h"
 
-/* ---- engine_cpu.c, engine_cuda.c --------------------------------------------------------------------------------- */
+/* ---- engine_cpu.c, engine_cuda.c, devices.c ---------------------------------------------------------------------- */
 
 typedef enum shoal_kernel_entry {
     SHOAL_PREPARE,
@@ -28,11 +28,18 @@ typedef struct shoal_engine shoal_engine;
 
 #define SHOAL_ALL_STEPS 1e15 /* slice_steps of a launch that ends when its systems are there */
 
+/* GPUs, as the driver counts them. */
+enum { SHOAL_MOST_DEVICES = 64 };
+typedef struct shoal_devices {
+    int n; /* 0 stands for 1 */
+    int which[SHOAL_MOST_DEVICES];
+} shoal_devices;
+
 /* The systems that an engine runs: whole chunks of an ensemble, so that engines of several ranges share its arrays. */
 typedef struct shoal_engine_range {
     long first_chunk;
-    long n_systems; /* from the first of that chunk on; the last chunk may have fewer than SHOAL_CHUNK */
-    int device;     /* of several GPUs, as the driver counts them */
+    long n_systems;        /* from the first of that chunk on; the last chunk may have fewer than SHOAL_CHUNK */
+    shoal_devices devices; /* that share them, where they are GPUs */
 } shoal_engine_range;
 
 /* What an engine can do. It holds the five arrays of shoal_kernel_args where its kernels can reach them. The plan owns
@@ -70,10 +77,15 @@ typedef struct shoal_engine_type {
     /* Keep what walks have in common: its arrays but theta and ln L, host arrays that stay until the next call. Every
      * walker is a system of the ensemble. The conditions are those of observe. */
     shoal_status (*walk_with)(shoal_engine *engine, const shoal_walk *walk);
-    /* Take n walkers (list: 0..n-1) from theta [n][n_parameters] to ln L [n], and to what the model says of the data,
-     * predicted [n][n_data], unless it is NULL. */
+    /* Take n walkers, the systems of a list of n numbers in a row, to ln L, and to what the model says of the data,
+     * unless `predicted` is NULL. theta: [..][n_parameters], lnl: [..], predicted: [..][n_data], from system 0 on. */
     shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
                          double *predicted);
+    /* Between slices: divide the systems anew among several GPUs, if the next SHOAL_INTEGRATE over a list would not
+     * take them all equally long. expected: [systems of the ensemble] steps of each to its goal. The host's records are
+     * what the engine has. NULL of an engine that has no devices. */
+    shoal_status (*balance)(shoal_engine *engine, const int *list, long n_list, const double *expected,
+                            double slice_steps);
     /* Wait until all launches are done. seconds: what the last SHOAL_INTEGRATE took; may be NULL. */
     shoal_status (*wait)(shoal_engine *engine, double *seconds);
     /* How many systems keep all of its lanes busy. group: how many systems step together. */
@@ -93,12 +105,23 @@ enum {
     SHOAL_ARRAY_SNAPSHOT = 16
 };
 
-extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda;
+/* shoal_engine_cuda has one or several GPUs, each of which is a shoal_engine_gpu that can hold all systems of its
+ * range. */
+extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda, shoal_engine_gpu;
+/* Keep a device open beside what engines do. */
+shoal_status shoal_engine_gpu_open(shoal_context *context, int device);
+void shoal_engine_gpu_close(int device);
+/* The chunks of the range that a GPU has; only these are copied. */
+void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n);
+/* Chunks that have moved from one GPU to another so far. */
+long shoal_engine_cuda_moved(const shoal_engine *engine);
+/* Find GPUs: all that the driver shows, or with `alike` those that are as the first one. */
+shoal_devices shoal_engine_cuda_devices(bool alike);
 /* Integrate at most one group of systems (see width) of a CPU engine for some steps, in the calling thread. */
 void shoal_engine_cpu_group(const shoal_engine *engine, const int *list, long n_list, double slice_steps);
 
-/* Bytes of shared memory that a block of the GPU may ask for; 0: it does not say. */
-size_t shoal_engine_cuda_shared(void);
+/* Bytes of shared memory that a block of a GPU may ask for; 0: it does not say. */
+size_t shoal_engine_cuda_shared(int device);
 
 /* One line about an engine's devices for `shoal info`: CPU flags and cores, GPU names and memory, kernel cache. */
 void shoal_engine_cpu_info(FILE *out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * engine_cuda.c: the engine that runs the kernels on an NVIDIA GPU. A thread, or a team of threads (work.c), advances a
- * system.
+ * engine_cuda.c: the engine that runs the kernels on one NVIDIA GPU. A thread, or a team of threads (work.c), advances
+ * a system. devices.c makes one engine of several.
  *
- * Driver: cuda.c opens the driver's library at run time, so one binary runs with and without a GPU. A plan asks for the
- * first device that the driver shows; CUDA_VISIBLE_DEVICES chooses another. Kernels come from jit.c.
+ * Driver: cuda.c opens the driver's library at run time, so one binary runs with and without a GPU. Kernels come from
+ * jit.c.
  *
  * Arrays: the five arrays of shoal_kernel_args and the lists of systems lie on the device. The plan says when an array
  * is copied. Large host arrays are page-locked where that succeeds: their copies are faster and run beside kernels.
@@ -72,19 +72,21 @@ static void arrays_describe(shoal_engine *engine, const shoal_kernel_choice *cho
         engine->array[i].name = shape[i].name;
         const size_t doubles = shape[i].host ? shape[i].n_slots * SHOAL_CHUNK : 0; /* of a chunk */
         engine->array[i].host = shape[i].host ? shape[i].host + first_chunk * doubles : NULL;
-        engine->array[i].offset = first_chunk * doubles * sizeof(double);
-        engine->array[i].size = n_chunks * doubles * sizeof(double);
+        engine->array[i].chunk = doubles * sizeof(double);
+        engine->array[i].offset = first_chunk * engine->array[i].chunk;
+        engine->array[i].size = n_chunks * engine->array[i].chunk;
     }
+    engine->n_held = (long)n_chunks;
 }
 
 /* Page-lock the large host arrays, so that copies are faster. shoal_allocate gave them pages of their own. A refusal is
- * no error. */
+ * no error: of several GPUs one does it for all. */
 static void arrays_lock(shoal_engine *engine)
 {
     for (int i = 0; i < SHOAL_CUDA_ARRAYS; i++) {
         struct array *array = &engine->array[i];
         array->locked = array->size >= SHOAL_PAGE_LOCKED &&
-                        engine->driver.host_register(array->host, array->size, 0) == 0;
+                        engine->driver.host_register(array->host, array->size, HOST_PORTABLE) == 0;
     }
 }
 
@@ -256,7 +258,7 @@ static shoal_status device_open(shoal_engine *engine)
         return shoal_fail(engine->context, SHOAL_E_UNSUPPORTED, "%s", missing);
     const int result = driver->version(&engine->version);
     return result ? shoal_cuda_fail(engine, result, "asking the driver about the GPU")
-                  : shoal_gpu_open(driver, engine->context, engine->range.device, &engine->gpu);
+                  : shoal_gpu_open(driver, engine->context, engine->range.devices.which[0], &engine->gpu);
 }
 
 /* Give the engine its kernels, memory and streams. args: host pointers. The device's context is current. */
@@ -385,18 +387,20 @@ static shoal_status work_finish(shoal_engine *engine)
     return result ? shoal_cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
 }
 
-/* Queue copies of some arrays in a stream. */
+/* Queue copies of some arrays, as far as the GPU has them, in a stream. */
 static shoal_status copies_queue(shoal_engine *engine, int arrays, bool to_device, cuda_stream stream)
 {
     for (int i = 0; i < SHOAL_CUDA_ARRAYS; i++) {
         struct array *array = &engine->array[i];
-        if (!(arrays >> i & 1) || !array->size)
+        const size_t first = (size_t)engine->first_held * array->chunk, size = (size_t)engine->n_held * array->chunk;
+        if (!(arrays >> i & 1) || !size)
             continue;
-        int result = to_device ? engine->driver.to_device_later(array->device, array->host, array->size, stream)
-                               : engine->driver.to_host_later(array->host, array->device, array->size, stream);
+        char *host = (char *)array->host + first;
+        int result = to_device ? engine->driver.to_device_later(array->device + first, host, size, stream)
+                               : engine->driver.to_host_later(host, array->device + first, size, stream);
         if (result) {
             char what[128];
-            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, array->size,
+            snprintf(what, sizeof what, "copying the array '%s' (%zu bytes) %s the GPU", array->name, size,
                      to_device ? "to" : "from");
             return shoal_cuda_fail(engine, result, what);
         }
@@ -617,19 +621,18 @@ static shoal_status cuda_observe(shoal_engine *engine, const int *list, long n_l
 {
     (void)steps;
     const size_t chunk = (size_t)(sights->n_times * sights->n_what) * SHOAL_CHUNK * sizeof(double),
-                 n_chunks = ((size_t)engine->range.n_systems + SHOAL_CHUNK - 1) / SHOAL_CHUNK,
-                 before = (size_t)engine->range.first_chunk * chunk;
+                 size = (size_t)engine->n_held * chunk,
+                 before = (size_t)(engine->range.first_chunk + engine->first_held) * chunk;
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    int result = sights_send(engine, sights, before, n_chunks * chunk);
+    int result = sights_send(engine, sights, before, size);
     if (result)
         status = shoal_cuda_fail(engine, result, "giving the GPU a list of times");
     if (status == SHOAL_OK)
         status = cuda_launch(engine, SHOAL_OBSERVE, list, n_list, SHOAL_ALL_STEPS);
     if (status == SHOAL_OK) {
-        result = engine->driver.to_host_later((char *)sights->seen + before, engine->sights, n_chunks * chunk,
-                                              engine->work);
+        result = engine->driver.to_host_later((char *)sights->seen + before, engine->sights, size, engine->work);
         status = result ? shoal_cuda_fail(engine, result, "copying from the GPU") : work_finish(engine);
     }
     cuda_leave(engine);
@@ -730,7 +733,7 @@ static int walk_legs(shoal_engine *engine, long n)
     return result ? result : walk_queue(engine, SHOAL_WALKER_END, n);
 }
 
-/* Where the device keeps predictions: `room`, or nowhere. */
+/* Where the device keeps predictions, those of system 0: `room`, or nowhere. */
 static int walk_predicts(shoal_engine *engine, device_pointer room)
 {
     engine->walk_host.predicted = (double *)(uintptr_t)room;
@@ -742,7 +745,8 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
 {
     struct driver *driver = &engine->driver;
     const shoal_walk *walk = &engine->walk_host;
-    const size_t n_parameters = (size_t)walk->n_parameters, size = (size_t)n * (size_t)walk->n_data * sizeof *predicted;
+    const size_t first = (size_t)list[0], n_data = (size_t)walk->n_data, size = (size_t)n * n_data * sizeof *predicted,
+                 vector = (size_t)walk->n_parameters * sizeof *theta;
     device_pointer room = 0;
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
@@ -751,19 +755,19 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
     memcpy(engine->list_host[0], list, (size_t)n * sizeof *list);
     int result = driver->to_device_later(engine->list[0], engine->list_host[0], (size_t)n * sizeof *list, engine->work);
     if (result == 0)
-        result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta, theta,
-                                         (size_t)n * n_parameters * sizeof *theta, engine->work);
+        result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta + first * vector,
+                                         (const char *)theta + first * vector, (size_t)n * vector, engine->work);
     if (result == 0 && predicted)
         result = driver->allocate(&room, size);
     if (result == 0 && predicted)
-        result = walk_predicts(engine, room);
+        result = walk_predicts(engine, room - first * n_data * sizeof *predicted);
     if (result == 0)
         result = walk_legs(engine, n);
     if (result == 0)
-        result = driver->to_host_later(lnl, (device_pointer)(uintptr_t)walk->lnl, (size_t)n * sizeof *lnl,
-                                       engine->work);
+        result = driver->to_host_later(lnl + first, (device_pointer)(uintptr_t)(walk->lnl + first),
+                                       (size_t)n * sizeof *lnl, engine->work);
     if (result == 0 && predicted)
-        result = driver->to_host_later(predicted, room, size, engine->work);
+        result = driver->to_host_later(predicted + first * n_data, room, size, engine->work);
     if (predicted) {
         const int last = walk_predicts(engine, 0);
         result = result ? result : last;
@@ -807,8 +811,31 @@ static void cuda_compile(shoal_engine *engine, const shoal_kernel_choice *choice
     }
 }
 
-const shoal_engine_type shoal_engine_cuda = {
-    .name = "cuda",
+shoal_status shoal_engine_gpu_open(shoal_context *context, int device)
+{
+    struct driver driver;
+    struct gpu_device gpu;
+    const char *missing = shoal_driver_open(&driver);
+    return missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing)
+                   : shoal_gpu_open(&driver, context, device, &gpu);
+}
+
+void shoal_engine_gpu_close(int device)
+{
+    struct driver driver;
+    int handle;
+    if (!shoal_driver_open(&driver) && driver.device(&handle, device) == 0)
+        (void)driver.context_release(handle);
+}
+
+void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n)
+{
+    gpu->first_held = first;
+    gpu->n_held = n;
+}
+
+const shoal_engine_type shoal_engine_gpu = {
+    .name = "gpu",
     .missing = shoal_cuda_missing,
     .create = cuda_create,
     .destroy = cuda_destroy,
@@ -828,14 +855,30 @@ const shoal_engine_type shoal_engine_cuda = {
     .compile = cuda_compile,
 };
 
-size_t shoal_engine_cuda_shared(void)
+size_t shoal_engine_cuda_shared(int device)
 {
     struct driver driver;
-    int device, bytes = 0;
-    if (shoal_driver_open(&driver) || driver.device(&device, 0) != 0 ||
-        driver.device_attribute(&bytes, ATTRIBUTE_SHARED, device) != 0)
+    int handle, bytes = 0;
+    if (shoal_driver_open(&driver) || driver.device(&handle, device) != 0 ||
+        driver.device_attribute(&bytes, ATTRIBUTE_SHARED, handle) != 0)
         return 0;
     return (size_t)bytes;
+}
+
+shoal_devices shoal_engine_cuda_devices(bool alike)
+{
+    shoal_devices found = {0};
+    struct driver driver;
+    struct gpu_device first, gpu;
+    int n = 0;
+    if (shoal_driver_open(&driver) || driver.device_count(&n) != 0)
+        return found;
+    for (int i = 0; i < n && found.n < SHOAL_MOST_DEVICES; i++)
+        if (shoal_gpu_describe(&driver, i, i == 0 ? &first : &gpu) == 0 &&
+            (!alike || i == 0 ||
+             (strcmp(gpu.name, first.name) == 0 && gpu.n_multiprocessors == first.n_multiprocessors)))
+            found.which[found.n++] = i;
+    return found;
 }
 
 /* ---- information ------------------------------------------------------------------------------------------------- */
@@ -856,8 +899,8 @@ void shoal_engine_cuda_info(FILE *out)
             struct gpu_device gpu;
             if (shoal_gpu_describe(&driver, i, &gpu) != 0)
                 continue;
-            fprintf(out, "  device %d: %s, %.1f GiB, %d multiprocessors, sm_%d%s\n", i, gpu.name,
-                    (double)gpu.memory / 1073741824.0, gpu.n_multiprocessors, gpu.arch, i == 0 ? "" : " (not used)");
+            fprintf(out, "  device %d: %s, %.1f GiB, %d multiprocessors, sm_%d\n", i, gpu.name,
+                    (double)gpu.memory / 1073741824.0, gpu.n_multiprocessors, gpu.arch);
         }
     }
     shoal_jit_info(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * choose.c: from options to choices: the propagator, forces and monitors with their parameters; the engine, its kernels
- * and work model. No other file decides any of these.
+ * and work model (which GPUs: devices.c). No other file decides any of these.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -424,6 +424,8 @@ shoal_status shoal_plan_check_options(shoal_context *context, const shoal_option
     if (!status)
         status = check_words(context, options, &findings->fault);
     if (!status)
+        status = shoal_plan_check_devices(context, options, &findings->fault);
+    if (!status)
         status = check_steps(context, options, findings);
     return status ? status : check_gpu(context, options, &findings->fault);
 }
@@ -546,7 +548,7 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     if (strcmp(model, "auto") == 0 && options->gpu_bodies)
         model = "body";
     if (plan->engine_type == &shoal_engine_cuda)
-        plan->choice.shared_most = shoal_engine_cuda_shared();
+        plan->choice.shared_most = shoal_engine_cuda_shared(plan->devices.which[0]);
     plan->any_model = strcmp(model, "auto") == 0;
     plan->forced = plan->choice.tuning = (shoal_tuning){options->gpu_block, options->gpu_registers,
                                                         options->gpu_bodies};
@@ -592,10 +594,10 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
                      plan->n_list == 1 ? "" : "s", worthwhile);
     }
     choose_form(plan, options);
-    const shoal_status status = choose_model(plan, options);
+    shoal_status status = shoal_plan_choose_devices(plan, options);
+    if (!status)
+        status = choose_model(plan, options);
     if (status)
         return status;
-    return plan->engine_type->create(plan->context, &plan->choice, &plan->args,
-                                     (shoal_engine_range){.n_systems = plan->ensemble->n_systems}, &plan->engine,
-                                     plan->engine_line, sizeof plan->engine_line);
+    return shoal_plan_create_engine(plan);
 }

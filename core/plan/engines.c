@@ -20,6 +20,13 @@ void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why)
              plan->choice.compensated ? " (compensated)" : "", forces, n, form, plan->engine_line, tuned, why);
 }
 
+shoal_status shoal_plan_create_engine(shoal_plan *plan)
+{
+    const shoal_engine_range range = {.n_systems = plan->ensemble->n_systems, .devices = plan->devices};
+    return plan->engine_type->create(plan->context, &plan->choice, &plan->args, range, &plan->engine, plan->engine_line,
+                                     sizeof plan->engine_line);
+}
+
 /* Give the engine the systems as they begin, or go on. */
 shoal_status shoal_plan_start_engine(shoal_plan *plan)
 {
@@ -35,8 +42,6 @@ shoal_status shoal_plan_exchange_engine(shoal_plan *plan, const shoal_kernel_cho
 {
     plan->engine_type->destroy(&plan->engine);
     plan->choice = *choice;
-    shoal_status status = plan->engine_type->create(plan->context, choice, &plan->args,
-                                                    (shoal_engine_range){.n_systems = plan->ensemble->n_systems},
-                                                    &plan->engine, plan->engine_line, sizeof plan->engine_line);
+    const shoal_status status = shoal_plan_create_engine(plan);
     return status ? status : shoal_plan_start_engine(plan);
 }

@@ -113,6 +113,7 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     plan->context = context;
     plan->ensemble = ensemble;
     plan->findings = findings;
+    findings->run_steps = 0;
     plan->slice_steps = 256;
     plan->ended_at = INFINITY;
     plan->host_threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);

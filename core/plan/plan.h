@@ -51,6 +51,7 @@ typedef struct shoal_findings {
      * these two bodies */
     long n_disordered, first_disordered;
     int disordered[2];
+    double run_steps; /* of all systems from the start to t_end, roughly */
 } shoal_findings;
 
 /* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
@@ -76,6 +77,7 @@ struct shoal_plan {
     shoal_ensemble *ensemble; /* borrowed */
     const shoal_propagator *propagator;
     const shoal_engine_type *engine_type;
+    shoal_devices devices; /* GPUs that share the systems; 0: one, or none */
     shoal_engine *engine;
     shoal_kernel_choice choice;
     bool any_model;                      /* Shoal chooses the work model; else the user has */
@@ -169,6 +171,12 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
  * systems, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
 
+/* ---- devices.c --------------------------------------------------------------------------------------------------- */
+
+/* Refuse an option `devices` that says nothing; find the GPUs that it means here, for a plan whose engine is one. */
+shoal_status shoal_plan_check_devices(shoal_context *context, const shoal_options *options, shoal_fault *fault);
+shoal_status shoal_plan_choose_devices(shoal_plan *plan, const shoal_options *options);
+
 /* ---- options.c: the options of a caller -------------------------------------------------------------------------- */
 
 /* Read the options of a caller, whose version may have fewer members, or more. function: the public one, for
@@ -240,6 +248,8 @@ double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, 
 
 /* ---- engines.c --------------------------------------------------------------------------------------------------- */
 
+/* Make the plan's engine, of its type, for its choice. */
+shoal_status shoal_plan_create_engine(shoal_plan *plan);
 /* Give the engine the systems as they begin or continue. */
 shoal_status shoal_plan_start_engine(shoal_plan *plan);
 /* Replace the plan's engine by another of the same type, which starts from the host's arrays. */
@@ -248,6 +258,9 @@ shoal_status shoal_plan_exchange_engine(shoal_plan *plan, const shoal_kernel_cho
 void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why);
 
 /* ---- tune.c ------------------------------------------------------------------------------------------------------ */
+
+#define SHOAL_PAIR_S \
+    5e-12 /* a step of a system on a GPU, a pair of its bodies, where there are enough systems; roughly */
 
 /* Complete a choice by rule: model, block. */
 void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice);

@@ -203,7 +203,11 @@ shoal_status shoal_plan_begin(shoal_plan *plan, bool move)
     plan->length = choose_length(plan, count, sum, (double)plan->slice_steps);
     sort_moving(plan, count, plan->length);
     plan->watch_fresh = false;
-    return plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
+    if (plan->devices.n > 1)
+        status = plan->engine_type->balance(plan->engine, plan->moving, plan->n_moving, plan->expected, plan->length);
+    return status
+               ? status
+               : plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->moving, plan->n_moving, plan->length);
 }
 
 /* Choose the length of the next slice from this one, which took `seconds`. made: its steps; missed: steps that were

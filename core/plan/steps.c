@@ -221,6 +221,7 @@ static shoal_status choose_step(shoal_plan *plan, long system, const system_room
                                                   : floor(fabs(span) / dt + shoal_whole_step(t_start, t_end, dt));
     if (!plan->propagator->adaptive && !(end < 0x1p52))
         return refuse_step(plan, system, dt, end);
+    plan->findings->run_steps += plan->propagator->adaptive ? end / dt : end;
     if (commit) {
         *shoal_plan_field(plan, SHOAL_SYS_DT, system) = span < 0 ? -dt : dt;
         *shoal_plan_field(plan, SHOAL_SYS_END, system) = end;

@@ -22,12 +22,18 @@ enum { WARM_STEPS = 16, MOST_STEPS = 1 << 20 };
 #define MEASURE_S        0.03  /* wall time of the first candidate's measurement */
 #define LONG_RUN_S       20.0  /* a run that is expected to last as long is worth it */
 #define LONG_REST_S      2.0   /* and the rest of one, another choice by rule: a compiler's time and a few copies */
-#define STEP_S           1e-6  /* a step of a system on a GPU, however few there are */
-#define PAIR_S           5e-12 /* a pair of bodies in it, where there are enough systems; both roughly */
+#define STEP_S           1e-6  /* a step of a system on a GPU, however few there are, roughly */
 #define REGISTER_DOUBLES 72    /* of a state that a thread's registers hold */
 #define MANY_SYSTEMS     16384 /* a thread for each of them keeps a large GPU busy: a warp for every scheduler (H200) */
 /* Of these, with two bodies or more each, keep it busy: the 132 multiprocessors' 8 warps of such threads (H200). */
 #define MANY_TEAMMATES 32768
+
+/* Of n systems those that one of the plan's GPUs has. */
+static long of_each(const shoal_plan *plan, long n)
+{
+    const int n_devices = plan->devices.n > 1 ? plan->devices.n : 1;
+    return (n + n_devices - 1) / n_devices;
+}
 
 /* ---- candidates ---------------------------------------------------------------------------------------------- */
 
@@ -48,6 +54,7 @@ static bool candidate(const shoal_plan *plan, int model, int bodies, int block, 
 void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice)
 {
     const shoal_propagator *propagator = choice->propagator;
+    n_list = of_each(plan, n_list);
     const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
     /* in maps, bodies wait less for each other */
     const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2);
@@ -84,7 +91,7 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
     list[0] = plan->choice;
     shoal_tune_rule(plan, plan->n_list, &list[0]);
     for (int i = 0; i < SHOAL_COUNT(known); i++) {
-        bool is_new = known[i].many == (plan->n_list >= MANY_SYSTEMS);
+        bool is_new = known[i].many == (of_each(plan, plan->n_list) >= MANY_SYSTEMS);
         list[n] = plan->choice;
         is_new = is_new &&
                  candidate(plan, known[i].model, known[i].bodies, known[i].block, known[i].registers, &list[n]);
@@ -97,12 +104,13 @@ static int candidates(const shoal_plan *plan, shoal_kernel_choice list[SHOAL_MOS
 
 /* ---- kept -------------------------------------------------------------------------------------------------------- */
 
-/* The file of the choice: that of the rule's kernel with the class of the number of systems; false if there is no
- * cache. */
+/* The file of the choice: that of the rule's kernel with the class of the number of systems of a GPU; false if there is
+ * no cache. */
 static bool kept_file(const shoal_plan *plan, char *path, size_t size)
 {
     const char *kernel = plan->engine_type->kernel_file(plan->engine);
-    return *kernel && snprintf(path, size, "%s.tuned%d", kernel, ilogb((double)plan->n_list)) < (int)size;
+    return *kernel &&
+           snprintf(path, size, "%s.tuned%d", kernel, ilogb((double)of_each(plan, plan->n_list))) < (int)size;
 }
 
 static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice)
@@ -162,7 +170,7 @@ static double expected_seconds(const shoal_plan *plan)
         steps += own;
         most = fmax(most, own);
     }
-    return fmax(steps * n * n * PAIR_S, most * STEP_S);
+    return fmax(steps * n * n * SHOAL_PAIR_S / (plan->devices.n > 1 ? plan->devices.n : 1), most * STEP_S);
 }
 
 shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)

@@ -58,6 +58,25 @@ void shoal_study_span(const shoal_study *study, double *start, double *end)
     *end = in_orbits ? study->options.orbits : study->options.t_end;
 }
 
+/* run.devices as an option of the plan: a number or an array as text. */
+static const char *read_devices(const shoal_config *config, shoal_study *study)
+{
+    const config_setting_t *given = shoal_config_lookup(config, "run.devices");
+    const int n = given ? config_setting_length(given) : 0;
+    char *text = study->devices, *const end = text + sizeof study->devices;
+    if (!given || config_setting_type(given) == CONFIG_TYPE_STRING)
+        return given ? config_setting_get_string(given) : NULL;
+    if (config_setting_is_number(given))
+        return snprintf(text, sizeof study->devices, "%.0f",
+                        shoal_config_number(config, shoal_config_lookup(config, "run"), "run", "devices")),
+               text;
+    for (int i = 0; i < n && text < end; i++)
+        text += snprintf(text, (size_t)(end - text), "%c%.0f", i ? ',' : '[', shoal_config_item(given, i));
+    if (text < end)
+        snprintf(text, (size_t)(end - text), n ? "]" : "[]");
+    return study->devices;
+}
+
 shoal_status shoal_study_read_options(const shoal_config *config, shoal_study *study)
 {
     shoal_options *options = &study->options;
@@ -69,6 +88,7 @@ shoal_status shoal_study_read_options(const shoal_config *config, shoal_study *s
     options->engine = shoal_config_string(run, "engine", "auto");
     options->work_model = shoal_config_string(run, "work_model", NULL);
     options->tune = shoal_config_string(run, "tune", NULL);
+    options->devices = read_devices(config, study);
     options->gpu_block = (int)shoal_config_number(config, run, "run", "gpu_block");
     options->gpu_registers = (int)shoal_config_number(config, run, "run", "gpu_registers");
     options->gpu_bodies = (int)shoal_config_number(config, run, "run", "gpu_bodies");

@@ -93,6 +93,7 @@ struct shoal_study {
     shoal_options options;
     shoal_setting *settings;   /* those of the propagator, of forces, of monitors */
     shoal_plug_options *plugs; /* forces, then monitors */
+    char devices[200];         /* run.devices, where it is no word */
     shoal_findings findings;   /* of the plan: invalid systems, pericentres that are not resolved */
     double t_start;            /* inner units */
     long first, stride;        /* run.shard: it makes each stride-th of the config's systems, from `first` on */

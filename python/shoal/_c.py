@@ -127,6 +127,7 @@ class Options(Structure):
         ("dt_min", c_double),
         ("dt_max", c_double),
         ("max_steps", c_double),
+        ("devices", c_char_p),
     ]
 
 

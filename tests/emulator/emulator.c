@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -242,7 +243,7 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 }
 
 /* One library for each text, kept in the emulator's folder under its hash. */
-int cuModuleLoadData(void **module, const void *image)
+static int load(void **module, const void *image)
 {
     const char *folder = getenv("EMULATOR"), *text = image;
     char base[512], command[4096];
@@ -267,6 +268,16 @@ int cuModuleLoadData(void **module, const void *image)
     snprintf(command, sizeof command, "%s.so", base);
     *module = dlopen(command, RTLD_NOW | RTLD_LOCAL);
     return *module ? 0 : FAILED;
+}
+
+/* Threads of several devices ask for the same text. */
+int cuModuleLoadData(void **module, const void *image)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    const int result = load(module, image);
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 int cuModuleGetFunction(void **function, void *module, const char *name)

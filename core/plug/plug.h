@@ -50,8 +50,9 @@ typedef struct shoal_parameter {
     const char *doc;             /* one line */
 } shoal_parameter;
 
-/* The parts for which a monitor has further slots: none, every body but the central one, or every pair (kernel.h). */
-typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
+/* The parts for which a monitor has further slots: none, every body but the central one, every pair (kernel.h), or one
+ * part, the system: a record that is rarely written. */
+typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS, SHOAL_ONE_PART } shoal_monitor_parts;
 
 /* The slots from which a column is made: the monitor's own; those of each part, which gives a column for every part,
  * NAME_BODY or NAME_BODY_BODY; or those of the part with the least first slot. */

@@ -23,7 +23,11 @@ static const shoal_parameter parameters[frequency_PARAMETERS] = {
 };
 
 static const double initial[frequency_SLOTS] = {[FREQUENCY_ARGUMENT] = NAN};
-static const double nothing[frequency_PART_SLOTS] = {[FREQUENCY_RECORD_SEEN] = -1};
+/* until its last place is written a half has no spectrum */
+static const double nothing[frequency_PART_SLOTS] = {
+    [2 * FREQUENCY_PLACES - 2] = NAN,
+    [FREQUENCY_RECORD_HALF + 2 * FREQUENCY_PLACES - 2] = NAN,
+};
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
@@ -115,8 +119,8 @@ static double size(const double *record, const double *p)
 static double drift(const double *record, const double *p)
 {
     (void)p;
-    const double f = of_half(record, 0);
-    return log10(fmax(fabs((of_half(record, 1) - f) / f), 0x1p-53));
+    const double f = of_half(record, 0), change = fabs((of_half(record, 1) - f) / f);
+    return log10(change < 0x1p-53 ? 0x1p-53 : change);
 }
 
 static const shoal_monitor_column columns[] = {
@@ -125,7 +129,7 @@ static const shoal_monitor_column columns[] = {
     {"frequency_second", "frequency", "the same in the second half", second, SHOAL_OF_LEAST},
     {"frequency_amplitude", "", "amplitude of that line in the first half, of exp(i lambda), e or sin(i/2)", size,
      SHOAL_OF_LEAST},
-    {"frequency_drift", "", "log10 |df / f|, of the change of the frequency from one half to the other", drift,
+    {"log_frequency_drift", "", "log10 |df / f|, of the change of the frequency from one half to the other", drift,
      SHOAL_OF_LEAST},
 };
 

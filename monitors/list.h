@@ -19,6 +19,7 @@ MONITOR(energy_error, ENDS)
 MONITOR(resonant_angle, ENDS)
 MONITOR(distance, ENDS)
 MONITOR(amd, ENDS)
+MONITOR(criteria, FAR)
 MONITOR(transits, BEFORE)
 #ifdef SHOAL_PLUGINS
 #include "plugins/monitors.h"

@@ -62,6 +62,8 @@ shoal_status shoal_plan_fetch_watch(shoal_plan *plan)
 {
     shoal_status status = plan->watch_fresh ? SHOAL_OK : plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
     plan->watch_fresh = status == SHOAL_OK;
+    if (!status)
+        status = shoal_plan_fetch_vectors(plan);
     for (int i = 0; i < plan->n_followers && !status; i++)
         status = shoal_plan_fetch_watch(plan->followers[i]);
     return status;
@@ -72,6 +74,8 @@ double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, 
     const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[monitor];
     const shoal_monitor_column *asked = &type->columns[column];
     const int n = asked->of == SHOAL_OF_SYSTEM ? type->n_slots : type->n_part_slots;
+    if (type->of_vectors && column >= type->first_of_vectors && plan->n_followers > 0)
+        return shoal_plan_vectors_value(plan, type, column, system);
     if (asked->of == SHOAL_OF_LEAST) {
         part = 0;
         for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {

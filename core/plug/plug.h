@@ -105,7 +105,7 @@ typedef struct shoal_propagator {
     int first_body;      /* bodies before it have no slots: PROPAGATOR_FIRST_BODY of the kernel text */
     bool several_bodies; /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
     bool adaptive;       /* it chooses its steps (integrate.kern.h) */
-    bool tangent;        /* it also moves tangent vectors (tangent.kern.h) */
+    bool tangent;        /* it also moves tangent vectors (tangent.kern.h); slots 0 to 5 are position, velocity */
     bool newton_only;    /* it works without forces beside Newton's only */
     /* Whether a step h resolves a pericentre at distance q of an orbit about mu, long as it is; NULL: no. */
     bool (*resolves_pericentre)(const double *parameters, double mu, double h, double q);
@@ -138,6 +138,10 @@ typedef struct shoal_monitor {
     /* Sets its own slots for the bodies with which a system begins, or continues after a merger or removal. The
      * function may be NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
+    /* The value of columns from number `first_of_vectors` on where a system has several tangent vectors: [n_vectors *
+     * n], positions and velocities in the coordinates of the propagator; it may change them. It may be NULL. */
+    double (*of_vectors)(int column, int n_vectors, int n, double *vectors);
+    int first_of_vectors;
 } shoal_monitor;
 
 /* A force on the bodies of a system beside Newton's. */

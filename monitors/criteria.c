@@ -17,8 +17,8 @@
  *                      angular momentum c of star and pair, M their mass: below 1 the zero-velocity surfaces part the
  *                      two for ever, as long as nobody else pulls. Marchal & Bozis 1982, Celest. Mech. 26, 311. The
  *                      critical value is that of Euler's collinear solution with planet 1 in the middle, to all orders;
- *                      Gladman 1993, Icarus 106, 247, eq. 7 is 1 + 3^(4/3) m1 m2 / (m0^(2/3) (m1 + m2)^(4/3)) -
- *                      m1 m2 (11 m1 + 7 m2) / (3 m0 (m1 + m2)^2) of it
+ *                      1 + 3^(4/3) m1 m2 / (m0^(2/3) (m1 + m2)^(4/3)) - m1 m2 (11 m1 + 7 m2) / (3 m0 (m1 + m2)^2) are
+ *                      its first ones (Gladman 1993, Icarus 106, 247)
  *   hill_separation    (a2 - a1) over the mutual Hill radius (eps / 3)^(1/3) (a1 + a2) / 2, the least; circular orbits
  *                      are Hill stable from 2 sqrt(3) on (Gladman 1993)
  *   overlap_ratio      1.46 eps^(2/7) a1 / (a2 - a1): first-order resonances of circular orbits overlap. Deck, Payne &

@@ -239,6 +239,42 @@ static void vectors_span_a_volume(void **state)
     }
 }
 
+/* A run in parts has the columns of one in one go, of two systems, one of which ends; and a plan that begins anew. */
+static void parts_of_a_run_are_one_run(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const names[] = {"frequency", "frequency_second", "frequency_amplitude", "sali", "gali",
+                                        "megno",     "hill_ratio",       "overlap_eccentric"};
+    shoal_body bodies[6];
+    double once[2][SHOAL_COUNT(names)];
+    saturn_at(context, 9.5, 0.05, 0.02, bodies);
+    saturn_at(context, 7, 0.4, 0.02, bodies + 3);
+    const shoal_options options = {.propagator = "mvs",
+                                   .dt = 1,
+                                   .t_end = 20000.3,
+                                   .engine = "cpu",
+                                   MONITORS({.name = "megno", WITH({.name = "vectors", .value = 2})},
+                                            {.name = "frequency", WITH({.name = "every", .value = 3})},
+                                            {.name = "criteria"}, {.name = "stop_on_encounter"})};
+    struct motion motion = motion_begin(context, 2, 3, NULL, NULL, &options, bodies);
+    for (int run = 0; run < 3; run++) {
+        for (int stop = run == 1 ? 0 : 8; stop <= 8; stop++)
+            assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end * stop / 8));
+        for (int i = 0; i < SHOAL_COUNT(names); i++)
+            for (int system = 0; system < 2; system++) {
+                const double value = shoal_plan_column(motion.plan, names[i], system);
+                assert_true(isnan(value) == (system == 1 && i < 3));
+                assert_true(run == 0 || value == once[system][i] || isnan(value));
+                once[system][i] = value;
+            }
+        for (int system = 0; system < 2; system++)
+            assert_ok(context, shoal_ensemble_set_bodies(motion.ensemble, system, 3, bodies + 3 * system));
+        if (run < 2)
+            assert_ok(context, shoal_plan_restart(motion.plan));
+    }
+    motion_end(&motion);
+}
+
 /* ---- criteria ---------------------------------------------------------------------------------------------------- */
 
 /* A star of mass 1 and planets on these orbits, watched by `criteria`. */
@@ -387,6 +423,7 @@ int main(void)
         cmocka_unit_test(without_looks_there_is_no_frequency),
         cmocka_unit_test(indicators_agree),
         cmocka_unit_test(vectors_span_a_volume),
+        cmocka_unit_test(parts_of_a_run_are_one_run),
         cmocka_unit_test(criteria_are_those_of_the_papers),
         cmocka_unit_test(hill_stability_begins_where_it_should),
         cmocka_unit_test(the_worst_pair_counts),

@@ -239,6 +239,37 @@ static void vectors_span_a_volume(void **state)
     }
 }
 
+/* Bodies that are not there change neither alignment nor criteria. */
+static void absent_bodies_do_not_count(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const names[] = {"sali", "gali", "amd_ratio", "hill_ratio", "hill_separation", "frequency"};
+    double values[2][SHOAL_COUNT(names)];
+    for (int more = 0; more < 2; more++) {
+        shoal_body bodies[3];
+        shoal_ensemble *ensemble = NULL;
+        shoal_plan *plan = NULL;
+        const shoal_options options = {.propagator = "mvs",
+                                       .dt = 1,
+                                       .t_end = 3000,
+                                       .engine = "cpu",
+                                       MONITORS({.name = "megno", WITH({.name = "vectors", .value = 3})},
+                                                {.name = "frequency", WITH({.name = "body", .value = 2})},
+                                                {.name = "criteria"})};
+        saturn_at(context, 9.5, 0.05, 0.02, bodies);
+        assert_ok(context, shoal_ensemble_create(context, 1, 3 + more, &ensemble));
+        assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 3, bodies));
+        assert_ok(context, shoal_plan_create(context, ensemble, &options, &plan));
+        assert_ok(context, shoal_plan_integrate(plan, options.t_end));
+        for (int i = 0; i < SHOAL_COUNT(names); i++)
+            values[more][i] = shoal_plan_column(plan, names[i], 0);
+        shoal_plan_destroy(&plan);
+        shoal_ensemble_destroy(&ensemble);
+    }
+    for (int i = 0; i < SHOAL_COUNT(names); i++)
+        assert_near(values[1][i] / values[0][i], 1, 1e-9);
+}
+
 /* A run in parts has the columns of one in one go, of two systems, one of which ends; and a plan that begins anew. */
 static void parts_of_a_run_are_one_run(void **state)
 {
@@ -423,6 +454,7 @@ int main(void)
         cmocka_unit_test(without_looks_there_is_no_frequency),
         cmocka_unit_test(indicators_agree),
         cmocka_unit_test(vectors_span_a_volume),
+        cmocka_unit_test(absent_bodies_do_not_count),
         cmocka_unit_test(parts_of_a_run_are_one_run),
         cmocka_unit_test(criteria_are_those_of_the_papers),
         cmocka_unit_test(hill_stability_begins_where_it_should),

@@ -134,15 +134,17 @@ shoal_status shoal_plan_fetch_vectors(shoal_plan *plan)
     return status;
 }
 
-/* Appends the tangent vector of a system; returns its length as an array. */
+/* The tangent vector of a system, as an array; returns its size. */
 static int read_vector(const shoal_plan *plan, long system, double *vector)
 {
     const int n_slots = (int)shoal_native_slots(plan->propagator, plan->args.n_moved),
               bodies = plan->ensemble->n_bodies;
     int n = 0;
-    for (int i = plan->propagator->first_body; i < bodies; i++)
-        for (int q = 0; q < 6 && !signbit(*shoal_ensemble_body(plan->ensemble, i, SHOAL_M, system)); q++)
+    for (int i = plan->propagator->first_body; i < bodies; i++) {
+        const bool there = !signbit(*shoal_ensemble_body(plan->ensemble, i, SHOAL_M, system));
+        for (int q = 0; q < 6 && there; q++)
             vector[n++] = plan->args.native[SHOAL_AT(system, q * plan->args.n_moved + bodies + i, n_slots)];
+    }
     return n;
 }
 

@@ -22,8 +22,8 @@
  *   hill_separation    (a2 - a1) over the mutual Hill radius (eps / 3)^(1/3) (a1 + a2) / 2, the least; circular orbits
  *                      are Hill stable from 2 sqrt(3) on (Gladman 1993)
  *   overlap_ratio      1.46 eps^(2/7) a1 / (a2 - a1): first-order resonances of circular orbits overlap. Deck, Payne &
- *                      Holman 2013, ApJ 774, 129; the law is that of Wisdom 1980, AJ 85, 1122, with his factor 1.3 for a
- *                      test particle
+ *                      Holman 2013, ApJ 774, 129; the law is that of Wisdom 1980, AJ 85, 1122, whose factor for a test
+ *                      particle is 1.3
  *   overlap_eccentric  Z / Zc, Z = |e2 exp(i varpi2) - e1 exp(i varpi1)| / sqrt(2), Zc = (a2 - a1) / (sqrt(2) a1)
  *                      exp(-2.2 eps^(1/3) (a2 / (a2 - a1))^(4/3)): resonances of all orders overlap, in a plane. Hadden
  *                      & Lithwick 2018, AJ 156, 95, eq. 16 and 19
@@ -193,7 +193,7 @@ static void begin(const shoal_ensemble *ensemble, long system, double *slots)
     free(bodies);
 }
 
-static const double initial[criteria_SLOTS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+static const double initial[criteria_PART_SLOTS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
@@ -216,21 +216,21 @@ COLUMN(eccentric, CRITERIA_ECCENTRIC)
 
 static const shoal_monitor_column columns[] = {
     {"amd_ratio", "", "angular momentum deficit over that with which neighbours can collide: AMD-stable below 1", amd,
-     SHOAL_OF_SYSTEM},
+     SHOAL_OF_LEAST},
     {"amd_star", "", "the same deficit over that with which the innermost planet can hit the star", amd_star,
-     SHOAL_OF_SYSTEM},
+     SHOAL_OF_LEAST},
     {"amd_hill_ratio", "", "the same deficit over that up to which neighbours are Hill stable", amd_hill,
-     SHOAL_OF_SYSTEM},
-    {"hill_ratio", "", "critical p/a over that of neighbours and star: Hill stable below 1", hill, SHOAL_OF_SYSTEM},
+     SHOAL_OF_LEAST},
+    {"hill_ratio", "", "critical p/a over that of neighbours and star: Hill stable below 1", hill, SHOAL_OF_LEAST},
     {"hill_separation", "", "least difference of neighbours' semi-major axes over their mutual Hill radius", separation,
-     SHOAL_OF_SYSTEM},
+     SHOAL_OF_LEAST},
     {"overlap_ratio", "",
      "spacing at which first-order resonances of circular orbits overlap, over that of neighbours: they overlap above "
      "1",
-     overlap, SHOAL_OF_SYSTEM},
+     overlap, SHOAL_OF_LEAST},
     {"overlap_eccentric", "",
      "relative eccentricity of neighbours over that from which resonances overlap: chaos above 1", eccentric,
-     SHOAL_OF_SYSTEM},
+     SHOAL_OF_LEAST},
 };
 
 const shoal_monitor shoal_monitor_criteria = {
@@ -242,8 +242,9 @@ const shoal_monitor shoal_monitor_criteria = {
         "Celest. Mech. 26, 311; Gladman 1993, Icarus 106, 247; Deck, Payne & Holman 2013, ApJ 774, 129; Hadden & "
         "Lithwick 2018, AJ 156, 95",
     .ends_only = true,
-    .n_slots = SHOAL_COUNT(initial),
-    .initial = initial,
+    .parts = SHOAL_ONE_PART,
+    .n_part_slots = SHOAL_COUNT(initial),
+    .part_initial = initial,
     .columns = columns,
     .n_columns = SHOAL_COUNT(columns),
     .refuses = refuses,

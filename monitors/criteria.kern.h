@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * criteria.kern.h: criteria of stability, of the initial conditions alone. criteria.c computes them before the first
- * step; the kernels carry them to the end and do nothing.
+ * step; the kernels do nothing.
  */
 enum { criteria_PARAMETERS };
-/* slots: the criteria, in the order of the columns; whether they are known */
+enum { criteria_SLOTS = 0 };
+/* slots of the record: the criteria, in the order of the columns; whether they are known */
 enum {
     CRITERIA_AMD,
     CRITERIA_AMD_STAR,
@@ -14,7 +15,7 @@ enum {
     CRITERIA_OVERLAP,
     CRITERIA_ECCENTRIC,
     CRITERIA_KNOWN,
-    criteria_SLOTS
+    criteria_PART_SLOTS
 };
 
 #ifdef SHOAL_KERNEL

@@ -6,7 +6,7 @@
  * with Hann's window, S(d) = sum (1 - cos(2 pi j / 30)) c_j exp(-i d j), is looked at in 64 places of a turn, each time
  * over what the averages have left of a line there. From the largest on, Newton's iteration finds where |S|^2 is
  * largest. The frequency is sigma + d / D, D the length of a block; other lines change it as the inverse fourth power
- * of the length of the half (Laskar 2003, arXiv:math/0305364, section 3).
+ * of the length of the half (Laskar 2003, arXiv:math/0305364).
  */
 #include <math.h>
 

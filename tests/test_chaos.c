@@ -78,6 +78,46 @@ static void a_kepler_orbit_has_its_mean_motion(void **state)
     }
 }
 
+/* What `frequency` finds in a record of two lines, of angles d in a block, the second one of size b and phase. */
+static double found(int column, double d, double second, double b, double phase)
+{
+    double record[frequency_PART_SLOTS] = {[FREQUENCY_RECORD_BLOCK] = 0.5, [FREQUENCY_RECORD_SEEN] = 1e6};
+    for (int j = 1; j <= FREQUENCY_PLACES; j++) {
+        const double left = pow(sin(d / 2) / (d / 2), 4), of_second = pow(sin(second / 2) / (second / 2), 4);
+        const double complex sum = 0.5 * (left * cexp(I * d * j) + of_second * b * cexp(I * (second * j + phase)));
+        record[2 * j - 2] = creal(sum);
+        record[2 * j - 1] = cimag(sum);
+    }
+    record[FREQUENCY_RECORD_SIGMA] = 7;
+    return shoal_plugs_of(NULL)->monitors[shoal_monitor_find(NULL, "frequency")]->columns[column].finish(record, NULL);
+}
+
+/* A line alone is found to rounding, with its amplitude, as far as 14.5 turns of the half away. One beside it changes
+ * its frequency by less than the inverse third power of their distance in turns, so by T^-4 for lines of fixed
+ * frequencies; and it is the larger one that is found, also where averages have left less of it. */
+static void a_line_is_found(void **state)
+{
+    (void)state;
+    const double turn = TWO_PI / (FREQUENCY_PLACES + 1);
+    for (double turns = -14.5; turns < 14.6; turns += 0.37) {
+        assert_near(found(0, turns * turn, 1, 0, 0), 7 + turns * turn / 0.5, 1e-13);
+        assert_near(found(2, turns * turn, 1, 0, 0), 1, 1e-12);
+    }
+    double last = 0;
+    for (double apart = 3; apart < 13; apart *= 2) {
+        double worst = 0;
+        for (int phase = 0; phase < 16; phase++) {
+            const double d = 0.3 * turn, f = found(0, d, d + apart * turn, 0.1, phase * TWO_PI / 16);
+            worst = fmax(worst, fabs(f - 7 - d / 0.5) / (turn / 0.5));
+        }
+        print_message("a line %g turns away, a tenth as large: %.1e turns\n", apart, worst);
+        assert_true(apart == 3 || worst < last / 8);
+        last = worst;
+    }
+    assert_true(last < 1e-4);
+    assert_near(found(0, 13 * turn, turn, 0.8, 0), 7 + 13 * turn / 0.5, 1e-3 * turn);
+}
+
 /* The largest |sum chi z exp(-i f t)| over t = first..last, near `guess`: halving of intervals where its square has no
  * slope. */
 static double fourier(const double complex *z, int first, int last, double dt, double guess)
@@ -450,6 +490,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kepler_orbit_has_its_mean_motion),
+        cmocka_unit_test(a_line_is_found),
         cmocka_unit_test(frequencies_are_those_of_dense_output),
         cmocka_unit_test(without_looks_there_is_no_frequency),
         cmocka_unit_test(indicators_agree),

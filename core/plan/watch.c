@@ -16,13 +16,15 @@ void shoal_plan_watch_bodies(shoal_plan *plan, long system)
 {
     const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
     for (int index = 0; monitors[index]; index++) {
-        double slots[SHOAL_MAX_SLOTS];
+        double slots[2 * SHOAL_MAX_SLOTS];
         if (!(plan->choice.monitors & (1 << index)) || !monitors[index]->begin)
             continue;
-        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+        const int n = monitors[index]->n_slots +
+                      (monitors[index]->parts == SHOAL_ONE_PART ? monitors[index]->n_part_slots : 0);
+        for (int slot = 0; slot < n; slot++)
             slots[slot] = *watch_slot(plan, index, system, slot);
         monitors[index]->begin(plan->ensemble, system, slots);
-        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+        for (int slot = 0; slot < n; slot++)
             *watch_slot(plan, index, system, slot) = slots[slot];
     }
 }

@@ -135,8 +135,8 @@ typedef struct shoal_monitor {
     /* Returns NULL if the monitor can see something with these parameters in these systems (NULL = any systems), else a
      * sentence that says why not. The function may be NULL. */
     const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
-    /* Sets its own slots for the bodies with which a system begins, or continues after a merger or removal. The
-     * function may be NULL. */
+    /* Sets its own slots, and then those of its one part, for the bodies with which a system begins, or continues after
+     * a merger or removal. The function may be NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
     /* The value of columns from number `first_of_vectors` on where a system has several tangent vectors: [n_vectors *
      * n], positions and velocities in the coordinates of the propagator; it may change them. It may be NULL. */

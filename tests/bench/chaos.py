@@ -22,7 +22,8 @@ T = 20000.0
 
 
 def run(shoal, path, *options):
-    subprocess.run([shoal, "run", "-q", "--force", CONFIG, "run.engine=cpu", "output.file=" + path, *options], check=True)
+    subprocess.run([shoal, "run", "-q", "--force", CONFIG, "run.engine=cpu", "output.file=" + path, *options],
+                   check=True)
 
 
 def query(shoal, path, *options):
@@ -35,7 +36,8 @@ def agreement(shoal, path):
     cells = [r for r in query(shoal, path, "-T") if r["outcome"] == "survived"]
     megno = np.array([float(r["megno"]) for r in cells])
     print("%d cells survive, %d of them chaotic by megno > 2.5" % (len(cells), (megno > 2.5).sum()))
-    for name, limit, above in (("sali", 1e-3, False), ("log_frequency_drift", -2.5, True), ("overlap_eccentric", 1, True),
+    for name, limit, above in (("sali", 1e-3, False), ("log_frequency_drift", -2.5, True),
+                               ("overlap_eccentric", 1, True),
                                ("hill_ratio", 1, True), ("amd_ratio", 1, True), ("amd_hill_ratio", 1, True)):
         value = np.array([float(r[name] or "nan") for r in cells])
         chaotic = value > limit if above else value < limit

@@ -115,7 +115,7 @@ static void a_line_is_found(void **state)
         last = worst;
     }
     assert_true(last < 1e-4);
-    assert_near(found(0, 13 * turn, turn, 0.8, 0), 7 + 13 * turn / 0.5, 1e-3 * turn);
+    assert_near(found(0, 13 * turn, turn, 0.8, 0), 7 + 13 * turn / 0.5, 0.01 * turn);
 }
 
 /* The largest |sum chi z exp(-i f t)| over t = first..last, near `guess`: halving of intervals where its square has no

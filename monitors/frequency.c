@@ -35,7 +35,7 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
     return p[FREQUENCY_BODY] == 0 ? "body 0 is what the others move about: it has no orbit" : NULL;
 }
 
-enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 8 };
+enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 6 };
 
 /* S at the angle d, and its first two derivatives, real and imaginary parts; terms: (1 - cos(2 pi j / 30)) c_j. */
 static void spectrum(double terms[FREQUENCY_PLACES][2], double d, double re[3], double im[3])
@@ -64,23 +64,43 @@ static double left_of(double d)
     return s * s * s * s;
 }
 
+/* The angle of the grid where S is largest, over what is left there, or NAN. All angles at a time, for SIMD. */
+static double loudest(double terms[FREQUENCY_PLACES][2])
+{
+    double c[GRID], s[GRID], cosine[GRID], sine[GRID], re[GRID], im[GRID], best = 0, at = NAN;
+    for (int i = 0; i < GRID; i++) {
+        const double d = 2 * M_PI * i / GRID - M_PI;
+        cosine[i] = c[i] = cos(d);
+        sine[i] = s[i] = sin(d);
+        re[i] = im[i] = 0;
+    }
+    for (int j = 0; j < FREQUENCY_PLACES; j++)
+        for (int i = 0; i < GRID; i++) {
+            const double was = cosine[i];
+            re[i] += terms[j][0] * was + terms[j][1] * sine[i];
+            im[i] += terms[j][1] * was - terms[j][0] * sine[i];
+            cosine[i] = was * c[i] - sine[i] * s[i];
+            sine[i] = sine[i] * c[i] + was * s[i];
+        }
+    for (int i = 0; i < GRID; i++) {
+        const double d = 2 * M_PI * i / GRID - M_PI, size = sqrt(re[i] * re[i] + im[i] * im[i]) / left_of(d);
+        at = size > best ? d : at;
+        best = fmax(size, best);
+    }
+    return at;
+}
+
 /* The leading line of a half, 0 or 1: its frequency, and its amplitude. Returns false if there is none. */
 static bool find_line(const double *record, int half, double *frequency, double *amplitude)
 {
     const double *sums = record + half * FREQUENCY_RECORD_HALF, block = record[FREQUENCY_RECORD_BLOCK];
-    double terms[FREQUENCY_PLACES][2], re[3], im[3], best = 0, at = 0;
+    double terms[FREQUENCY_PLACES][2], re[3], im[3];
     if (!(record[FREQUENCY_RECORD_SEEN] >= FREQUENCY_LOOKS * 2 * (FREQUENCY_BLOCKS - 1.0)))
         return false;
     for (int j = 1; j <= FREQUENCY_PLACES; j++)
         for (int part = 0; part < 2; part++)
             terms[j - 1][part] = (1 - cos(2 * M_PI * j / INTERVALS)) * sums[2 * (j - 1) + part];
-    for (int i = -GRID / 2; i < GRID / 2; i++) {
-        const double d = 2 * M_PI * i / GRID;
-        spectrum(terms, d, re, im);
-        const double size = hypot(re[0], im[0]) / left_of(d);
-        at = size > best ? d : at;
-        best = fmax(size, best);
-    }
+    double at = loudest(terms);
     for (int round = 0; round < ROUNDS; round++) {
         spectrum(terms, at, re, im);
         const double slope = re[0] * re[1] + im[0] * im[1],
@@ -90,7 +110,7 @@ static bool find_line(const double *record, int half, double *frequency, double 
     spectrum(terms, at, re, im);
     *frequency = sums[FREQUENCY_RECORD_SIGMA] + at / block;
     *amplitude = hypot(re[0], im[0]) / (INTERVALS * fabs(block) * left_of(at));
-    return best > 0;
+    return !isnan(at);
 }
 
 static double of_half(const double *record, int half)

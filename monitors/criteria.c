@@ -141,6 +141,8 @@ static void add_pair(const shoal_body *star, const planet *one, const planet *tw
     if (!(m1 > 0 && m2 > 0))
         return;
     worsen(&slots[CRITERIA_HILL], ratio(critical_pa(star->m, m1, m2), pa_of(star, &one->body, &two->body)));
+    if (isnan(C))
+        return;
     worsen(&slots[CRITERIA_AMD], ratio(C / two->lambda, critical_deficit(alpha, m1 / m2)));
     worsen(&slots[CRITERIA_AMD_HILL], ratio(C / two->lambda, critical_deficit_hill(alpha, m1 / m2, eps)));
 }

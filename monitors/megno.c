@@ -49,19 +49,94 @@ static double lyapunov(const double *slots, const double *p)
     return slots[MEGNO_T] > 0 ? slots[MEGNO_LOG_D] / slots[MEGNO_T] : NAN;
 }
 
+static double alone(const double *slots, const double *p)
+{
+    return (void)slots, (void)p, NAN;
+}
+
+/* A vector becomes one of length 1; returns false if it has no direction. */
+static bool normalise(int n, double *vector)
+{
+    double largest = 0, length2 = 0;
+    for (int c = 0; c < n; c++)
+        largest = fmax(largest, fabs(vector[c]));
+    for (int c = 0; c < n; c++) { /* in two steps: squares may overflow */
+        vector[c] /= largest;
+        length2 += vector[c] * vector[c];
+    }
+    for (int c = 0; c < n; c++)
+        vector[c] /= sqrt(length2);
+    return largest > 0 && isfinite(length2);
+}
+
+/* min(|u - v|, |u + v|) of the first two. */
+static double sali(int n, double *vectors)
+{
+    double minus2 = 0, plus2 = 0;
+    if (!normalise(n, vectors) || !normalise(n, vectors + n))
+        return NAN;
+    for (int c = 0; c < n; c++) {
+        const double u = vectors[c], v = vectors[n + c];
+        minus2 += (u - v) * (u - v);
+        plus2 += (u + v) * (u + v);
+    }
+    return sqrt(fmin(minus2, plus2));
+}
+
+/* The volume of the parallelepiped: each in turn is freed of the directions of those before it (modified Gram-Schmidt),
+ * and what is left of it multiplies. */
+static double gali(int n_vectors, int n, double *vectors)
+{
+    double volume = 1;
+    for (int i = 0; i < n_vectors; i++)
+        if (!normalise(n, vectors + i * n))
+            return NAN;
+    for (int i = 0; i < n_vectors; i++) {
+        double *own = vectors + i * n, length2 = 0;
+        for (int c = 0; c < n; c++)
+            length2 += own[c] * own[c];
+        volume *= sqrt(length2);
+        for (int j = i + 1; j < n_vectors && length2 > 0; j++) {
+            double *other = vectors + j * n, product = 0;
+            for (int c = 0; c < n; c++)
+                product += own[c] * other[c];
+            for (int c = 0; c < n; c++)
+                other[c] -= product / length2 * own[c];
+        }
+    }
+    return volume;
+}
+
+enum { COLUMN_SALI = 2 };
+
+static double of_vectors(int column, int n_vectors, int n, double *vectors)
+{
+    return column == COLUMN_SALI ? sali(n, vectors) : gali(n_vectors, n, vectors);
+}
+
 static const shoal_monitor_column columns[] = {
     {"megno", "",
      "mean exponential growth factor of nearby orbits <Y>: 2 for regular motion, lyapunov t / 2 for chaotic", megno,
      SHOAL_OF_SYSTEM},
     {"lyapunov", "frequency", "largest Lyapunov exponent up to the end of the run, ln(d / d_0) / t", lyapunov,
      SHOAL_OF_SYSTEM},
+    [COLUMN_SALI] = {"sali", "",
+                     "smaller alignment index of the first two vectors at the end, min |u - v|, |u + v|: 0 for chaotic "
+                     "motion; empty "
+                     "for one vector",
+                     alone, SHOAL_OF_SYSTEM},
+    {"gali", "", "generalised alignment index, the volume of all unit vectors at the end; empty for one vector", alone,
+     SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_megno = {
     .name = "megno",
-    .doc =
-        "chaos indicators from a tangent vector that is moved with the system: MEGNO and the largest Lyapunov exponent",
-    .reference = "Cincotta & Simo 2000, A&AS 147, 205; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59",
+    .doc = "chaos indicators from tangent vectors that are moved with the system: MEGNO, the largest Lyapunov "
+           "exponent, and "
+           "of several vectors SALI and GALI",
+    .reference =
+        "Cincotta & Simo 2000, A&AS 147, 205; Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59; Skokos "
+        "2001, J. Phys. A 34, 10029; Skokos, Bountis & Antonopoulos 2007, Physica D 231, 30",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
@@ -72,4 +147,6 @@ const shoal_monitor shoal_monitor_megno = {
     .n_columns = SHOAL_COUNT(columns),
     .refuses = refuses,
     .begin = begin,
+    .of_vectors = of_vectors,
+    .first_of_vectors = COLUMN_SALI,
 };

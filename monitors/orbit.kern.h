@@ -8,6 +8,17 @@
  *     sin^2(i/2) = (Lx^2 + Ly^2) / (2 L (L + Lz))
  *
  * (Murray & Dermott 1999, section 2.8), in forms that lose no digits for small e and i.
+ *
+ * Longitudes come from equinoctial elements, which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech.
+ * 5, 303): in the frame
+ *
+ *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L
+ *         / |L|
+ *
+ * with k = e cos varpi, h = e sin varpi, eta = sqrt(1 - e^2), beta = 1 / (1 + eta), and F = varpi + eccentric anomaly,
+ *
+ *     cos F = k + ((1 - k^2 beta) X - h k beta Y) / (a eta),    sin F = h + ((1 - h^2 beta) Y - h k beta X) / (a eta)
+ *     lambda = F + h cos F - k sin F
  */
 #ifndef SHOAL_ORBIT_KERN_H
 #define SHOAL_ORBIT_KERN_H
@@ -84,6 +95,34 @@ LANE_FN lane_orbit orbit_elements(lane_pair p, real mu)
     const real across2 = lane_fma(o.lx, o.lx, o.ly * o.ly), part = 0.5 * across2 / (o.l * (o.l + lane_abs(o.lz)));
     o.half_tilt = lane_select(o.lz < lane_set(0.0), 1.0 - part, part);
     return o;
+}
+
+/* k = e cos varpi, h = e sin varpi, and the longitude F = varpi + eccentric anomaly. */
+typedef struct lane_longitude {
+    real k, h, cosine, sine;
+} lane_longitude;
+
+LANE_FN lane_longitude orbit_longitude(lane_pair s, real mu, lane_orbit o)
+{
+    const real one = lane_set(1.0), zero = lane_set(0.0);
+    const real wx = o.lx / o.l, wy = o.ly / o.l, wz = o.lz / o.l, tilt = one / (1.0 + wz);
+    const real fx = 1.0 - wx * wx * tilt, gy = 1.0 - wy * wy * tilt, fy = -(wx * wy * tilt);
+    const real x = pair_dot(fx, fy, -wx, s.x, s.y, s.z), y = pair_dot(fy, gy, -wy, s.x, s.y, s.z);
+    const real vx = pair_dot(fx, fy, -wx, s.vx, s.vy, s.vz), vy = pair_dot(fy, gy, -wy, s.vx, s.vy, s.vz);
+    const real along = o.v2 / mu - one / o.r, across = o.rv / mu; /* e vector = along x - across v */
+    lane_longitude found;
+    const real k = lane_fma(along, x, -(across * vx)), h = lane_fma(along, y, -(across * vy));
+    const real eta = lane_sqrt(lane_max(1.0 - o.e2, zero)), beta = one / (1.0 + eta), scale = o.inverse_a / eta;
+    found.k = k;
+    found.h = h;
+    found.cosine = k + scale * ((1.0 - k * k * beta) * x - h * k * beta * y);
+    found.sine = h + scale * ((1.0 - h * h * beta) * y - h * k * beta * x);
+    return found;
+}
+
+LANE_FN real orbit_mean_longitude(lane_longitude o)
+{
+    return lane_atan2(o.sine, o.cosine) + (o.h * o.cosine - o.k * o.sine);
 }
 
 /* The astrocentric semi-major axis of body i, or twice its distance from body 0 if that is less. */

@@ -4,16 +4,7 @@
  *
  *     phi = sum_k p_k lambda_k + q_k varpi_k,    k = 1..3,    sum p_k + q_k = 0
  *
- * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega. Both come from equinoctial
- * elements, which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech. 5, 303): in the frame
- *
- *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L
- *         / |L|
- *
- * with k = e cos varpi, h = e sin varpi, eta = sqrt(1 - e^2), beta = 1 / (1 + eta), and F = varpi + eccentric anomaly,
- *
- *     cos F = k + ((1 - k^2 beta) X - h k beta Y) / (a eta),    sin F = h + ((1 - h^2 beta) Y - h k beta X) / (a eta)
- *     lambda = F + h cos F - k sin F
+ * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega (orbit.kern.h).
  *
  * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in
  * each period of phi. A look at which one of the bodies is unbound is left out.
@@ -46,20 +37,10 @@ enum { resonant_angle_LEFT = RESONANT_LEFT };
 #include "monitors/orbit.kern.h"
 
 /* p lambda + q varpi. */
-LANE_FN real resonant_term(lane_pair s, real mu, lane_orbit o, double p, double q)
+LANE_FN real resonant_term(lane_pair motion, real mu, lane_orbit orbit, double p, double q)
 {
-    const real one = lane_set(1.0), zero = lane_set(0.0);
-    const real wx = o.lx / o.l, wy = o.ly / o.l, wz = o.lz / o.l, tilt = one / (1.0 + wz);
-    const real fx = 1.0 - wx * wx * tilt, gy = 1.0 - wy * wy * tilt, fy = -(wx * wy * tilt);
-    const real x = pair_dot(fx, fy, -wx, s.x, s.y, s.z), y = pair_dot(fy, gy, -wy, s.x, s.y, s.z);
-    const real vx = pair_dot(fx, fy, -wx, s.vx, s.vy, s.vz), vy = pair_dot(fy, gy, -wy, s.vx, s.vy, s.vz);
-    const real along = o.v2 / mu - one / o.r, across = o.rv / mu; /* e vector = along x - across v */
-    const real k = lane_fma(along, x, -(across * vx)), h = lane_fma(along, y, -(across * vy));
-    const real eta = lane_sqrt(lane_max(1.0 - o.e2, zero)), beta = one / (1.0 + eta), scale = o.inverse_a / eta;
-    const real cosine = k + scale * ((1.0 - k * k * beta) * x - h * k * beta * y);
-    const real sine = h + scale * ((1.0 - h * h * beta) * y - h * k * beta * x);
-    const real lambda = lane_atan2(sine, cosine) + (h * cosine - k * sine);
-    return p * lambda + q * lane_atan2(h, k);
+    const lane_longitude o = orbit_longitude(motion, mu, orbit);
+    return p * orbit_mean_longitude(o) + q * lane_atan2(o.h, o.k);
 }
 
 LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)

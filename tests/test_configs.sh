@@ -98,6 +98,18 @@ each '
     >message || wrong "$(cat message)"
 end
 
+# Jupiter and the real Saturn are regular by all indicators and criteria, and chaotic where MEGNO knows it.
+begin indicators_of_chaos
+table sun_jupiter_saturn_chaos 'sweep=()' run.t_end=10000.0
+each 'NR > 1 && !($at["megno"] < 2.5 && $at["sali"] > 0.1 && $at["log_frequency_drift"] < -4 && $at["hill_ratio"] < 1 &&
+                  $at["amd_ratio"] < 1 && $at["amd_hill_ratio"] < 1 && $at["overlap_eccentric"] < 1) { exit 1 }' ||
+    wrong "the real Saturn is called chaotic: $out"
+table sun_jupiter_saturn_chaos 'sweep=()' run.t_end=10000.0 'system.bodies.saturn.a=8.7' 'system.bodies.saturn.e=0.25' \
+    'monitors=({name="megno";vectors=2;},{name="frequency";})'
+each 'NR > 1 && !($at["megno"] > 2.5 && $at["sali"] < 1e-3 && $at["log_frequency_drift"] > -2.5) { exit 1 }' ||
+    wrong "it is called regular: $out"
+end
+
 # The systems as published live, and not with one planet elsewhere on its orbit.
 begin published_orbits
 table kepler_36 'sweep=()'

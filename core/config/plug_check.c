@@ -83,7 +83,7 @@ static bool monitor_is_sound(const shoal_plugs *plugs, const shoal_monitor *moni
            "at most %d slots, and their first values", SHOAL_MAX_SLOTS);
     EXPECT(monitor->n_part_slots >= 0 && monitor->n_part_slots <= SHOAL_MAX_SLOTS &&
                (monitor->part_initial || monitor->n_part_slots == 0) && monitor->parts >= SHOAL_NO_PARTS &&
-               monitor->parts <= SHOAL_PAIRS && (monitor->parts == SHOAL_NO_PARTS) == (monitor->n_part_slots == 0),
+               monitor->parts <= SHOAL_ONE_PART && (monitor->parts == SHOAL_NO_PARTS) == (monitor->n_part_slots == 0),
            "part slots, at most %d, and their first values, if it has parts, and none if not", SHOAL_MAX_SLOTS);
     EXPECT(monitor->n_columns >= 0 && (monitor->columns || monitor->n_columns == 0), "a table of columns");
     for (int i = 0; i < monitor->n_columns; i++) {

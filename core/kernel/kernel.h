@@ -41,7 +41,7 @@
 #define SHOAL_CHUNK          32   /* systems in a chunk */
 #define SHOAL_MAX_BODIES     1000 /* of a system: a thread's stack has the state of several, 1.3 KiB a body of each */
 #define SHOAL_MAX_PARAMETERS 12   /* parameters of one plug */
-#define SHOAL_MAX_MONITORS   16   /* monitors the kernel text knows */
+#define SHOAL_MAX_MONITORS   18   /* monitors the kernel text knows */
 #define SHOAL_MAX_PAIRED     8    /* up to so many bodies a monitor follows every pair by itself */
 #define SHOAL_MAX_FORCES     16   /* extra forces on a system */
 

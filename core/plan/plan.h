@@ -296,6 +296,9 @@ void shoal_plan_remove_followers(shoal_plan *plan);
 shoal_status shoal_plan_restart_followers(shoal_plan *plan);
 /* After a slice: they come to where the plan is. */
 shoal_status shoal_plan_follow(shoal_plan *plan);
+/* Copy all vectors from the engines; the value of a column that is made of them. */
+shoal_status shoal_plan_fetch_vectors(shoal_plan *plan);
+double shoal_plan_vectors_value(const shoal_plan *plan, const shoal_monitor *type, int column, long system);
 
 /* ---- logs.c ------------------------------------------------------------------------------------------------------ */
 

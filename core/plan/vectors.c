@@ -4,7 +4,7 @@
  * by plans of their own, the followers: each has a copy of the ensemble, and its vectors begin in directions of another
  * seed. The bodies take the same steps in all of them, and end alike, since all have the same monitors. After each
  * slice the followers go on as far as the plan has come. A column that a tangent vector is behind is the largest of
- * theirs and the plan's own.
+ * theirs and the plan's own, or is made of all vectors as they are at the end.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -119,4 +119,45 @@ shoal_status shoal_plan_follow(shoal_plan *plan)
         }
     }
     return status;
+}
+
+/* Their columns' slots are fetched after the vectors, so these are as fresh as those. */
+shoal_status shoal_plan_fetch_vectors(shoal_plan *plan)
+{
+    shoal_status status = SHOAL_OK;
+    if (plan->n_followers == 0 || plan->followers[0]->watch_fresh)
+        return SHOAL_OK;
+    for (int i = -1; i < plan->n_followers && !status; i++) {
+        shoal_plan *of = i < 0 ? plan : plan->followers[i];
+        status = of->engine_type->download(of->engine, SHOAL_ARRAY_NATIVE);
+    }
+    return status;
+}
+
+/* The tangent vector of a system, as an array; returns its size. */
+static int read_vector(const shoal_plan *plan, long system, double *vector)
+{
+    const int n_slots = (int)shoal_native_slots(plan->propagator, plan->args.n_moved),
+              bodies = plan->ensemble->n_bodies;
+    int n = 0;
+    for (int i = plan->propagator->first_body; i < bodies; i++) {
+        const bool there = !signbit(*shoal_ensemble_body(plan->ensemble, i, SHOAL_M, system));
+        for (int q = 0; q < 6 && there; q++)
+            vector[n++] = plan->args.native[SHOAL_AT(system, q * plan->args.n_moved + bodies + i, n_slots)];
+    }
+    return n;
+}
+
+double shoal_plan_vectors_value(const shoal_plan *plan, const shoal_monitor *type, int column, long system)
+{
+    const int n_vectors = 1 + plan->n_followers;
+    double *vectors = malloc((size_t)n_vectors * 6 * (size_t)plan->ensemble->n_bodies * sizeof *vectors);
+    if (!vectors)
+        return NAN;
+    const int n = read_vector(plan, system, vectors);
+    for (int i = 0; i < plan->n_followers; i++)
+        read_vector(plan->followers[i], system, vectors + (i + 1) * n);
+    const double value = type->of_vectors(column, n_vectors, n, vectors);
+    free(vectors);
+    return value;
 }

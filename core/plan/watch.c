@@ -16,13 +16,15 @@ void shoal_plan_watch_bodies(shoal_plan *plan, long system)
 {
     const shoal_monitor *const *monitors = shoal_plugs_of(plan->context)->monitors;
     for (int index = 0; monitors[index]; index++) {
-        double slots[SHOAL_MAX_SLOTS];
+        double slots[2 * SHOAL_MAX_SLOTS];
         if (!(plan->choice.monitors & (1 << index)) || !monitors[index]->begin)
             continue;
-        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+        const int n = monitors[index]->n_slots +
+                      (monitors[index]->parts == SHOAL_ONE_PART ? monitors[index]->n_part_slots : 0);
+        for (int slot = 0; slot < n; slot++)
             slots[slot] = *watch_slot(plan, index, system, slot);
         monitors[index]->begin(plan->ensemble, system, slots);
-        for (int slot = 0; slot < monitors[index]->n_slots; slot++)
+        for (int slot = 0; slot < n; slot++)
             *watch_slot(plan, index, system, slot) = slots[slot];
     }
 }
@@ -62,6 +64,8 @@ shoal_status shoal_plan_fetch_watch(shoal_plan *plan)
 {
     shoal_status status = plan->watch_fresh ? SHOAL_OK : plan->engine_type->download(plan->engine, SHOAL_ARRAY_WATCH);
     plan->watch_fresh = status == SHOAL_OK;
+    if (!status)
+        status = shoal_plan_fetch_vectors(plan);
     for (int i = 0; i < plan->n_followers && !status; i++)
         status = shoal_plan_fetch_watch(plan->followers[i]);
     return status;
@@ -72,6 +76,8 @@ double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, 
     const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[monitor];
     const shoal_monitor_column *asked = &type->columns[column];
     const int n = asked->of == SHOAL_OF_SYSTEM ? type->n_slots : type->n_part_slots;
+    if (type->of_vectors && column >= type->first_of_vectors && plan->n_followers > 0)
+        return shoal_plan_vectors_value(plan, type, column, system);
     if (asked->of == SHOAL_OF_LEAST) {
         part = 0;
         for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {

@@ -50,8 +50,9 @@ typedef struct shoal_parameter {
     const char *doc;             /* one line */
 } shoal_parameter;
 
-/* The parts for which a monitor has further slots: none, every body but the central one, or every pair (kernel.h). */
-typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS } shoal_monitor_parts;
+/* The parts for which a monitor has further slots: none, every body but the central one, every pair (kernel.h), or one
+ * part, the system: a record that is rarely written. */
+typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS, SHOAL_ONE_PART } shoal_monitor_parts;
 
 /* The slots from which a column is made: the monitor's own; those of each part, which gives a column for every part,
  * NAME_BODY or NAME_BODY_BODY; or those of the part with the least first slot. */
@@ -104,7 +105,7 @@ typedef struct shoal_propagator {
     int first_body;      /* bodies before it have no slots: PROPAGATOR_FIRST_BODY of the kernel text */
     bool several_bodies; /* a GPU's thread may have two, four or five of them (team.h: TEAM_EACH) */
     bool adaptive;       /* it chooses its steps (integrate.kern.h) */
-    bool tangent;        /* it also moves tangent vectors (tangent.kern.h) */
+    bool tangent;        /* it also moves tangent vectors (tangent.kern.h); slots 0 to 5 are position, velocity */
     bool newton_only;    /* it works without forces beside Newton's only */
     /* Whether a step h resolves a pericentre at distance q of an orbit about mu, long as it is; NULL: no. */
     bool (*resolves_pericentre)(const double *parameters, double mu, double h, double q);
@@ -134,9 +135,13 @@ typedef struct shoal_monitor {
     /* Returns NULL if the monitor can see something with these parameters in these systems (NULL = any systems), else a
      * sentence that says why not. The function may be NULL. */
     const char *(*refuses)(const double *parameters, const shoal_ensemble *ensemble);
-    /* Sets its own slots for the bodies with which a system begins, or continues after a merger or removal. The
-     * function may be NULL. */
+    /* Sets its own slots, and then those of its one part, for the bodies with which a system begins, or continues after
+     * a merger or removal. The function may be NULL. */
     void (*begin)(const shoal_ensemble *ensemble, long system, double *slots);
+    /* The value of columns from number `first_of_vectors` on where a system has several tangent vectors: [n_vectors *
+     * n], positions and velocities in the coordinates of the propagator; it may change them. It may be NULL. */
+    double (*of_vectors)(int column, int n_vectors, int n, double *vectors);
+    int first_of_vectors;
 } shoal_monitor;
 
 /* A force on the bodies of a system beside Newton's. */

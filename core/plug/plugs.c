@@ -175,7 +175,9 @@ const char *shoal_plug_setting(const shoal_context *context, const char *plug, i
 
 int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies)
 {
-    return monitor->parts == SHOAL_BODIES ? n_bodies - 1 : monitor->parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies) : 0;
+    return monitor->parts == SHOAL_BODIES  ? n_bodies - 1
+           : monitor->parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies)
+                                           : monitor->parts == SHOAL_ONE_PART;
 }
 
 int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies)

@@ -58,7 +58,7 @@ int shoal_force_find(const shoal_context *context, const char *name);
 int shoal_propagator_names(const shoal_context *context, const char **names, int limit);
 int shoal_monitor_names(const shoal_context *context, const char **names, int limit);
 
-#define SHOAL_MAX_SLOTS 64 /* of a monitor, and of each of its parts */
+#define SHOAL_MAX_SLOTS 128 /* of a monitor, and of each of its parts */
 
 /* How many parts of a system a monitor has slots for; how many columns of a result its column `column` is. */
 int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies);

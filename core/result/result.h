@@ -30,8 +30,20 @@ typedef struct shoal_log {
 } shoal_log;
 
 /* Units of a log's column that has indices. */
-#define SHOAL_UNIT_ROW  "row"  /* of /systems */
-#define SHOAL_UNIT_BODY "body" /* -1 = none */
+#define SHOAL_UNIT_ROW     "row"     /* of /systems */
+#define SHOAL_UNIT_BODY    "body"    /* -1 = none */
+#define SHOAL_UNIT_OUTCOME "outcome" /* enum shoal_outcome */
+
+/* The log of run.certify: some systems as they ended in the run and in three more. Its columns: system, time, outcome,
+ * n_final of the run; then of each of the others, of which the columns' names end in _NAME, outcome, n_final, t_stop. */
+#define SHOAL_CERTIFY_LOG "certify"
+enum { SHOAL_CERTIFY_SHADOW, SHOAL_CERTIFY_HALF, SHOAL_CERTIFY_OTHER, SHOAL_CERTIFY_RUNS };
+#define SHOAL_CERTIFY_NAMES       \
+    {                             \
+        "shadow", "half", "other" \
+    }
+/* The doc of a column outcome_NAME: what is other than in the run stands behind it. */
+#define SHOAL_CERTIFY_DOC "how it ended with "
 
 typedef struct shoal_axis {
     char column[SHOAL_COLUMN_SIZE]; /* the swept column */

@@ -374,26 +374,25 @@ static void test_shards_and_threads(void **state)
     shoal_result_destroy(&other);
 }
 
-/* A shard may draw none; its part of the log is empty. A whole study may not. */
-static void test_few(void **state)
+/* None may be drawn: then the log is empty, and nothing is decided. */
+static void test_none(void **state)
 {
     const fixture *f = *state;
     watch w = {0};
-    char config[64];
-    shoal_study *study;
-    const char *overrides[] = {"run.certify.fraction=0.001"};
-    assert_int_equal(shoal_study_parse(f->context, study_text, "x.cfg", 1, overrides, &study), SHOAL_E_INPUT);
-    assert_non_null(strstr(shoal_context_message(f->context), "none of the 200 systems is drawn"));
-    for (int i = 1, n = 0; n == 0; i++) { /* the first shard that draws none */
-        assert_true(i < 20);
-        snprintf(config, sizeof config, "run.shard=\"%d/200\"", i);
-        assert_ok(f->context, run(f, "few", config, &w));
-        snprintf(config, sizeof config, "few.%d-of-200", i);
-        shoal_result *result = result_of(f, config);
-        n = shoal_result_log(result, SHOAL_CERTIFY_LOG)->n_rows == 0;
-        assert_true(result->complete);
-        shoal_result_destroy(&result);
-    }
+    char *text = NULL;
+    size_t size;
+    shoal_result *result = run_whole(f, "none", "run.certify.fraction=0.001", &w);
+    assert_true(!w.seen[1] && !w.seen[3]);
+    assert_int_equal(counted(f->context, result).n, 0);
+    assert_int_equal(counted(f->context, result).verdict, SHOAL_UNDECIDED);
+    FILE *out = open_memstream(&text, &size);
+    assert_ok(f->context, shoal_certify_print(f->context, result, out));
+    fclose(out);
+    assert_non_null(strstr(text, "none of the systems was drawn"));
+    free(text);
+    const shoal_plot_options options = {.kind = "certify", .system = -1, .script = true};
+    assert_int_equal(shoal_plot(f->context, result, &options, stdout), SHOAL_E_INPUT);
+    shoal_result_destroy(&result);
 }
 
 static void test_interrupted(void **state)
@@ -546,7 +545,7 @@ int main(int argc, char **argv)
         TEST(test_long_step),
         TEST(test_adaptive),
         TEST(test_shards_and_threads),
-        TEST(test_few),
+        TEST(test_none),
         TEST(test_interrupted),
         TEST(test_killed),
         TEST(test_refused),

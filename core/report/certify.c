@@ -226,8 +226,12 @@ shoal_status shoal_certify_print(shoal_context *context, const shoal_result *res
 {
     shoal_certified c;
     const shoal_status status = shoal_certify_count(context, result, &c);
-    if (status || c.n == 0)
+    if (status)
         return status;
+    if (c.n == 0) {
+        fputs("certify        none of the systems was drawn: expected a larger run.certify.fraction\n", out);
+        return SHOAL_OK;
+    }
     fprintf(out, "certify        %ld system%s again     same class  median log10 t ratio  classes beyond chance\n", c.n,
             c.n == 1 ? "" : "s");
     for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {

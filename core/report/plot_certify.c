@@ -48,7 +48,9 @@ static void draw_deciders(const shoal_certified *c, const shoal_result *result, 
     }
     name_axis(script, result, 0);
     name_axis(script, result, 1);
-    fputs("set key above horizontal maxrows 2\n", script);
+    fputs("set key above horizontal maxrows 2\nset autoscale fix\nset offsets graph 0.03, graph 0.03, graph 0.03, "
+          "graph 0.03\n",
+          script);
     for (int d = 0; d < SHOAL_DECIDERS; d++)
         fprintf(script, "%s$decider%d with points pt 7 ps %g lc rgb '#%06x' title '%s'", d ? ", \\\n  " : "plot ", d,
                 c->n > 2000 ? 0.3 : 0.6, colours[d], words[d]);
@@ -78,7 +80,7 @@ static void draw_times(const shoal_certified *c, const shoal_result *result, FIL
     most = most > 0 ? most : 1;
     shoal_plot_logarithmic(script, 'x');
     shoal_plot_logarithmic(script, 'y');
-    fputs("set key inside top left vertical\n", script);
+    fputs("set key inside top left vertical maxrows 3\nunset offsets\n", script);
     fprintf(script, "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nplot x with lines lc rgb '#bbbbbb' notitle",
             least / 1.5, most * 1.5, least / 1.5, most * 1.5);
     for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {

@@ -144,9 +144,6 @@ static shoal_status draw_systems(const shoal_config *config, const shoal_study *
         if (!shoal_ensemble_is_invalid(ensemble, s) &&
             shoal_sample_draw(&uniform, seed, ensemble->id[s], -1) < fraction)
             certify->index[certify->n++] = s;
-    if (certify->n == 0 && shoal_study_is_whole(study))
-        return shoal_config_fail(config, config_setting_get_member(group, "fraction"), NULL, NULL,
-                                 "more: none of the %ld systems is drawn", ensemble->n_systems);
     return SHOAL_OK;
 }
 

@@ -395,6 +395,22 @@ static void test_none(void **state)
     shoal_result_destroy(&result);
 }
 
+/* Systems that cannot be are not among them. */
+static void test_impossible(void **state)
+{
+    const fixture *f = *state;
+    watch w = {0};
+    shoal_result *result = run_whole(f, "impossible", "sweep.[1].to=1.5", &w);
+    const shoal_certified c = counted(f->context, result);
+    long n = 0;
+    for (long s = 0; s < result->n_systems; s++)
+        n += result->outcome[s] == SHOAL_INVALID;
+    assert_true(n >= 60 && c.n > 60 && c.n < result->n_systems - n);
+    for (long i = 0; i < c.n; i++)
+        assert_true(c.outcome[i] == result->outcome[(long)c.system[i]] && c.outcome[i] != SHOAL_INVALID);
+    shoal_result_destroy(&result);
+}
+
 static void test_interrupted(void **state)
 {
     const fixture *f = *state;
@@ -537,19 +553,10 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "die-in") == 0)
         return die_main(argv);
     const struct CMUnitTest tests[] = {
-        TEST(test_verdicts),
-        TEST(test_tolerance),
-        TEST(test_times),
-        TEST(test_bad_log),
-        TEST(test_short_step),
-        TEST(test_long_step),
-        TEST(test_adaptive),
-        TEST(test_shards_and_threads),
-        TEST(test_none),
-        TEST(test_interrupted),
-        TEST(test_killed),
-        TEST(test_refused),
-        TEST(test_without_meaning),
+        TEST(test_verdicts),   TEST(test_tolerance),       TEST(test_times),       TEST(test_bad_log),
+        TEST(test_short_step), TEST(test_long_step),       TEST(test_adaptive),    TEST(test_shards_and_threads),
+        TEST(test_none),       TEST(test_impossible),      TEST(test_interrupted), TEST(test_killed),
+        TEST(test_refused),    TEST(test_without_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,10 +33,11 @@ static const struct {
 } tolerances[] = {{"epsilon", 128}, {"tolerance", 100}, {"eta", 4}, {"tau", 2}};
 
 struct shoal_certify {
-    long n;                /* drawn systems */
-    long *index;           /* [n] in the study's ensemble */
-    shoal_ensemble *drawn; /* NULL if n = 0 */
-    const char *other;     /* the other propagator */
+    double fraction;
+    int64_t seed;
+    long n; /* drawn systems, as they begin, in their order */
+    shoal_system *system;
+    shoal_body *bodies; /* [n][n_bodies of the study] */
     char changed[SHOAL_CERTIFY_RUNS][80];
     shoal_options options[SHOAL_CERTIFY_RUNS];
     shoal_setting settings[2 * SHOAL_MAX_PARAMETERS]; /* of the propagator with half the step */
@@ -128,57 +129,79 @@ static shoal_status out_of_memory(const shoal_study *study)
     return shoal_fail(study->context, SHOAL_E_MEMORY, "%s: out of memory for run.certify", study->path);
 }
 
-/* Choose them: index[n]. No other random number has the index -1. */
-static shoal_status draw_systems(const shoal_config *config, const shoal_study *study, shoal_certify *certify)
+/* Make room for one more system than there are. */
+static shoal_status reserve(const shoal_study *study, shoal_certify *certify)
 {
-    const config_setting_t *group = shoal_config_lookup(config, "run.certify");
-    const double fraction = shoal_config_number(config, group, "run.certify", "fraction");
-    const int64_t seed = (int64_t)shoal_config_number(config, group, "run.certify", "seed");
-    const shoal_sample uniform = {.distribution = SHOAL_DISTRIBUTION_uniform,
-                                  .parameter = {[SHOAL_SAMPLE_from] = 0, [SHOAL_SAMPLE_to] = 1}};
-    const shoal_ensemble *ensemble = study->ensemble;
-    certify->index = malloc((size_t)ensemble->n_systems * sizeof *certify->index);
-    if (!certify->index)
-        return out_of_memory(study);
-    for (long s = 0; s < ensemble->n_systems; s++)
-        if (!shoal_ensemble_is_invalid(ensemble, s) &&
-            shoal_sample_draw(&uniform, seed, ensemble->id[s], -1) < fraction)
-            certify->index[certify->n++] = s;
-    return SHOAL_OK;
+    const size_t n_bodies = (size_t)study->ensemble->n_bodies;
+    const size_t capacity = shoal_result_capacity((size_t)certify->n + 1);
+    if (certify->n > 0 && capacity == shoal_result_capacity((size_t)certify->n))
+        return SHOAL_OK;
+    shoal_system *system = realloc(certify->system, capacity * sizeof *system);
+    certify->system = system ? system : certify->system;
+    shoal_body *bodies = realloc(certify->bodies, capacity * n_bodies * sizeof *bodies);
+    certify->bodies = bodies ? bodies : certify->bodies;
+    return system && bodies ? SHOAL_OK : out_of_memory(study);
 }
 
-/* Their bodies, before the run moves them. */
-static shoal_status copy_systems(const shoal_study *study, shoal_certify *certify)
+/* Whether a system is one of them. No other random number has the index -1. */
+static bool draws(const shoal_certify *certify, int64_t id)
 {
-    const int n_bodies = study->ensemble->n_bodies;
-    shoal_body *bodies = calloc((size_t)n_bodies, sizeof *bodies);
-    shoal_status status = bodies ? shoal_ensemble_create(study->context, certify->n, n_bodies, &certify->drawn)
-                                 : out_of_memory(study);
-    for (long k = 0; k < certify->n && !status; k++) {
-        shoal_system record;
-        status = shoal_ensemble_get_system(study->ensemble, certify->index[k], &record);
+    static const shoal_sample uniform = {.distribution = SHOAL_DISTRIBUTION_uniform,
+                                         .parameter = {[SHOAL_SAMPLE_from] = 0, [SHOAL_SAMPLE_to] = 1}};
+    return shoal_sample_draw(&uniform, certify->seed, id, -1) < certify->fraction;
+}
+
+shoal_status shoal_certify_draw(shoal_study *study)
+{
+    shoal_certify *certify = study->certify;
+    const shoal_ensemble *ensemble = study->ensemble;
+    shoal_status status = SHOAL_OK;
+    for (long s = 0; certify && s < ensemble->n_systems && !status; s++) {
+        if (shoal_ensemble_is_invalid(ensemble, s) || !draws(certify, ensemble->id[s]))
+            continue;
+        status = reserve(study, certify);
         if (!status)
-            status = shoal_ensemble_get_bodies(study->ensemble, certify->index[k], bodies);
+            status = shoal_ensemble_get_system(ensemble, s, &certify->system[certify->n]);
         if (!status)
-            status = shoal_ensemble_set_bodies(certify->drawn, k, record.n_live, bodies);
-        record.dt = 0;
+            status = shoal_ensemble_get_bodies(ensemble, s, &certify->bodies[certify->n * ensemble->n_bodies]);
         if (!status)
-            status = shoal_ensemble_set_system(certify->drawn, k, &record);
+            certify->system[certify->n++].dt = 0; /* the options say it */
     }
-    free(bodies);
     return status;
 }
 
-/* Refuse what the two other methods cannot do with these systems. */
-static shoal_status check_methods(const shoal_config *config, const shoal_study *study, const shoal_certify *certify)
+/* The systems of one of the runs. */
+static shoal_status make_systems(const shoal_study *study, int which, shoal_ensemble **made)
 {
-    for (int k = SHOAL_CERTIFY_HALF; k < SHOAL_CERTIFY_RUNS; k++) {
-        shoal_ensemble *copy;
-        shoal_findings findings = {.maker = study->findings.maker};
-        shoal_status status = shoal_ensemble_copy(certify->drawn, &copy);
+    const shoal_certify *certify = study->certify;
+    const int n_bodies = study->ensemble->n_bodies;
+    shoal_status status = shoal_ensemble_create(study->context, certify->n, n_bodies, made);
+    for (long k = 0; k < certify->n && !status; k++) {
+        const int n_live = certify->system[k].n_live;
+        shoal_body bodies[n_bodies];
+        memcpy(bodies, &certify->bodies[k * n_bodies], (size_t)n_live * sizeof *bodies);
+        if (which == SHOAL_CERTIFY_SHADOW) {
+            bodies[1].x += DISPLACEMENT * (bodies[1].x - bodies[0].x);
+            bodies[1].y += DISPLACEMENT * (bodies[1].y - bodies[0].y);
+            bodies[1].z += DISPLACEMENT * (bodies[1].z - bodies[0].z);
+        }
+        status = shoal_ensemble_set_bodies(*made, k, n_live, bodies);
         if (!status)
-            status = shoal_plan_check(config->context, copy, &certify->options[k], &findings);
-        shoal_ensemble_destroy(&copy);
+            status = shoal_ensemble_set_system(*made, k, &certify->system[k]);
+    }
+    return status;
+}
+
+shoal_status shoal_certify_check(const shoal_config *config, const shoal_study *study)
+{
+    const shoal_certify *certify = study->certify;
+    for (int k = SHOAL_CERTIFY_HALF; certify && certify->n > 0 && k < SHOAL_CERTIFY_RUNS; k++) {
+        shoal_ensemble *systems;
+        shoal_findings findings = {.maker = study->findings.maker};
+        shoal_status status = make_systems(study, k, &systems);
+        if (!status)
+            status = shoal_plan_check(config->context, systems, &certify->options[k], &findings);
+        shoal_ensemble_destroy(&systems);
         if (status == SHOAL_E_MEMORY)
             return status;
         if (status) {
@@ -201,27 +224,22 @@ shoal_status shoal_certify_read(const shoal_config *config, shoal_study *study)
     shoal_certify *certify = study->certify = calloc(1, sizeof *certify);
     if (!certify)
         return out_of_memory(study);
+    certify->fraction = shoal_config_number(config, group, "run.certify", "fraction");
+    certify->seed = (int64_t)shoal_config_number(config, group, "run.certify", "seed");
     for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++)
         certify->options[k] = study->options;
     snprintf(certify->changed[SHOAL_CERTIFY_SHADOW], sizeof certify->changed[0], "%.40s moved by %g",
              study->body_name[1], DISPLACEMENT);
-    shoal_status status = halve_step(config, study, certify);
-    if (!status)
-        status = choose_other(config, study, certify);
-    if (!status)
-        status = draw_systems(config, study, certify);
-    if (status || certify->n == 0)
-        return status;
-    status = copy_systems(study, certify);
-    return status ? status : check_methods(config, study, certify);
+    const shoal_status status = halve_step(config, study, certify);
+    return status ? status : choose_other(config, study, certify);
 }
 
 void shoal_certify_destroy(shoal_certify **certify)
 {
     if (!*certify)
         return;
-    shoal_ensemble_destroy(&(*certify)->drawn);
-    free((*certify)->index);
+    free((*certify)->system);
+    free((*certify)->bodies);
     free(*certify);
     *certify = NULL;
 }
@@ -240,26 +258,6 @@ void shoal_certify_clean(const shoal_study *study)
         path_of(study, k, path);
         unlink(path);
     }
-}
-
-/* Body 1 a little farther out. */
-static shoal_status displace(shoal_ensemble *ensemble)
-{
-    shoal_body *bodies = calloc((size_t)ensemble->n_bodies, sizeof *bodies);
-    shoal_status status = bodies ? SHOAL_OK : shoal_fail(ensemble->context, SHOAL_E_MEMORY, "out of memory");
-    for (long s = 0; s < ensemble->n_systems && !status; s++) {
-        shoal_system record;
-        status = shoal_ensemble_get_system(ensemble, s, &record);
-        if (!status)
-            status = shoal_ensemble_get_bodies(ensemble, s, bodies);
-        bodies[1].x += DISPLACEMENT * (bodies[1].x - bodies[0].x);
-        bodies[1].y += DISPLACEMENT * (bodies[1].y - bodies[0].y);
-        bodies[1].z += DISPLACEMENT * (bodies[1].z - bodies[0].z);
-        if (!status)
-            status = shoal_ensemble_set_bodies(ensemble, s, record.n_live, bodies);
-    }
-    free(bodies);
-    return status;
 }
 
 /* The caller's callback, told which of the three runs it is. */
@@ -287,7 +285,7 @@ static shoal_result *take(const shoal_study *study, const char *path)
     bool good = result->complete && strcmp(result->version, shoal_version()) == 0 &&
                 shoal_config_same(result->config_text, study->config_text) && result->n_systems == certify->n;
     for (long k = 0; good && k < certify->n; k++)
-        good = result->id[k] == certify->drawn->id[k];
+        good = result->id[k] == certify->system[k].id;
     if (!good)
         shoal_result_destroy(&result);
     return result;
@@ -302,18 +300,25 @@ static shoal_status run_again(const shoal_study *study, caller *to, shoal_result
     *result = take(study, path);
     if (*result)
         return SHOAL_OK;
-    shoal_study again = *study;
-    again.ensemble = NULL;
-    again.options = certify->options[to->which];
-    again.findings = (shoal_findings){0};
-    again.output = path;
-    again.interval = 0;
-    again.n_times = again.n_axes = again.n_swept = 0;
-    again.given = NULL;
-    again.certify = NULL;
-    shoal_status status = shoal_ensemble_copy(certify->drawn, &again.ensemble);
-    if (!status && to->which == SHOAL_CERTIFY_SHADOW)
-        status = displace(again.ensemble);
+    shoal_study again = {
+        .context = study->context,
+        .path = study->path,
+        .config_text = study->config_text,
+        .config = study->config,
+        .units = study->units,
+        .angle = study->angle,
+        .angle_name = study->angle_name,
+        .options = certify->options[to->which],
+        .t_start = study->t_start,
+        .stride = 1,
+        .system = NAN,
+        .slice_steps = study->slice_steps,
+        .seed = study->seed,
+        .checkpoint_s = study->checkpoint_s,
+        .output = path,
+        .body_name = study->body_name,
+    };
+    shoal_status status = make_systems(study, to->which, &again.ensemble);
     if (!status)
         status = shoal_ensemble_run(&again, true, call_back, to);
     shoal_ensemble_destroy(&again.ensemble);
@@ -354,13 +359,13 @@ static shoal_status create_log(const shoal_study *study, shoal_result *result, s
     return SHOAL_OK;
 }
 
-/* The ends of the drawn systems; those that the plan found impossible are left out. */
+/* The ends of the drawn systems. */
 static void fill_log(const shoal_certify *certify, const shoal_result *own,
                      shoal_result *const again[SHOAL_CERTIFY_RUNS], shoal_log *log)
 {
-    for (long k = 0; k < certify->n; k++) {
-        const long s = certify->index[k], row = log->n_rows;
-        if (own->outcome[s] == SHOAL_INVALID)
+    for (long s = 0; s < own->n_systems && log->n_rows < certify->n; s++) {
+        const long row = log->n_rows;
+        if (own->id[s] != certify->system[row].id)
             continue;
         log->columns[SYSTEM].value[row] = (double)s;
         log->columns[TIME].value[row] = own->t_stop[s];
@@ -368,21 +373,42 @@ static void fill_log(const shoal_certify *certify, const shoal_result *own,
         log->columns[N_FINAL].value[row] = own->n_final[s];
         for (int r = 0; r < SHOAL_CERTIFY_RUNS; r++) {
             const shoal_column *to = &log->columns[AGAIN + NUMBERS * r];
-            to[0].value[row] = again[r]->outcome[k];
-            to[1].value[row] = again[r]->n_final[k];
-            to[2].value[row] = again[r]->t_stop[k];
+            to[0].value[row] = again[r]->outcome[row];
+            to[1].value[row] = again[r]->n_final[row];
+            to[2].value[row] = again[r]->t_stop[row];
         }
         log->n_rows++;
     }
 }
 
+/* Leave out drawn systems that the run did not have, or found impossible. Its rows are in their order. */
+static void leave_out(shoal_certify *certify, const shoal_result *own)
+{
+    const size_t n_bodies = (size_t)own->n_bodies;
+    size_t n = 0, k = 0;
+    for (long s = 0; s < own->n_systems; s++) {
+        if (own->outcome[s] == SHOAL_INVALID || !draws(certify, own->id[s]))
+            continue;
+        while (k < (size_t)certify->n && certify->system[k].id != own->id[s])
+            k++;
+        if (k == (size_t)certify->n)
+            break;
+        certify->system[n] = certify->system[k];
+        memmove(&certify->bodies[n * n_bodies], &certify->bodies[k * n_bodies], n_bodies * sizeof(shoal_body));
+        n++;
+        k++;
+    }
+    certify->n = (long)n;
+}
+
 shoal_status shoal_certify_run(shoal_study *study, shoal_result *result, shoal_progress_callback callback, void *user)
 {
-    const shoal_certify *certify = study->certify;
+    shoal_certify *certify = study->certify;
     shoal_result *again[SHOAL_CERTIFY_RUNS] = {NULL};
     shoal_log *log;
     shoal_status status = SHOAL_OK;
     caller to = {callback, user, 0};
+    leave_out(certify, result);
     for (; to.which < SHOAL_CERTIFY_RUNS && certify->n > 0 && !status; to.which++)
         status = run_again(study, &to, &again[to.which]);
     if (!status)

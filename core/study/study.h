@@ -246,8 +246,13 @@ void shoal_study_span(const shoal_study *study, double *start, double *end);
 
 /* ---- certify.c --------------------------------------------------------------------------------------------------- */
 
-/* Read run.certify, the rest of the study being there. */
+/* Read run.certify, the plugs being there. */
 shoal_status shoal_certify_read(const shoal_config *config, shoal_study *study);
+/* Draw some of the systems that are in the study's ensemble, as they are before the run; they add to those drawn
+ * before. */
+shoal_status shoal_certify_draw(shoal_study *study);
+/* Refuse what the other methods cannot do with the drawn systems. */
+shoal_status shoal_certify_check(const shoal_config *config, const shoal_study *study);
 void shoal_certify_destroy(shoal_certify **certify);
 /* After the run: run the drawn systems three more times, and add their ends to its result as a log. Each of the three
  * has a result file beside the study's, from which a later call goes on or takes what is complete. */

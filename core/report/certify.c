@@ -29,8 +29,6 @@
 
 enum { MOST_NAMED = 10 }; /* systems in the summary */
 
-static const char *const names[SHOAL_CERTIFY_RUNS] = SHOAL_CERTIFY_NAMES;
-
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 static bool has_ended(double outcome)
@@ -158,10 +156,10 @@ shoal_status shoal_certify_count(shoal_context *context, const shoal_result *res
         shoal_certified_run *run = &c->run[k];
         const char *doc = "";
         const size_t skip = sizeof SHOAL_CERTIFY_DOC - 1;
-        run->outcome = values_of(log, "outcome", names[k], &doc);
-        run->n_final = values_of(log, "n_final", names[k], NULL);
-        run->t_stop = values_of(log, "t_stop", names[k], NULL);
-        run->changed = strncmp(doc, SHOAL_CERTIFY_DOC, skip) == 0 ? doc + skip : names[k];
+        run->outcome = values_of(log, "outcome", shoal_certify_names[k], &doc);
+        run->n_final = values_of(log, "n_final", shoal_certify_names[k], NULL);
+        run->t_stop = values_of(log, "t_stop", shoal_certify_names[k], NULL);
+        run->changed = strncmp(doc, SHOAL_CERTIFY_DOC, skip) == 0 ? doc + skip : shoal_certify_names[k];
         good = good && run->outcome && run->n_final && run->t_stop;
     }
     if (!good && c->n > 0)
@@ -239,8 +237,8 @@ shoal_status shoal_certify_print(shoal_context *context, const shoal_result *res
         char times[40] = "none ended";
         if (run->n_ended > 0)
             snprintf(times, sizeof times, "%+.4f (%ld)", run->ratio, run->n_ended);
-        fprintf(out, "  %-12s %-22s %6.1f %%  %s", names[k], run->changed, 100.0 * (double)run->n_same / (double)c.n,
-                times);
+        fprintf(out, "  %-12s %-22s %6.1f %%  %s", shoal_certify_names[k], run->changed,
+                100.0 * (double)run->n_same / (double)c.n, times);
         if (k != SHOAL_CERTIFY_SHADOW)
             fprintf(out, "%*s%+.1f %% (%.1f .. %.1f)", 23 - (int)strlen(times), "", 100 * run->decided,
                     100 * run->decided_low, 100 * run->decided_high);

@@ -9,6 +9,8 @@
 
 enum { COLUMN_SYSTEM, COLUMN_TIME, COLUMN_FIRST };
 
+const char *const shoal_certify_names[SHOAL_CERTIFY_RUNS] = {"shadow", "half", "other"};
+
 /* ---- making and growing ------------------------------------------------------------------------------------------ */
 
 static void describe(shoal_column *column, const char *name, const char *unit, const char *doc)

@@ -23,8 +23,6 @@
 
 #define DISPLACEMENT 1e-11
 
-static const char *const names[SHOAL_CERTIFY_RUNS] = SHOAL_CERTIFY_NAMES;
-
 /* From which parameters adaptive propagators take their steps, and by what they are divided for about half of it: the
  * step is as epsilon^(1/7), as tolerance to one over the order, as the root of eta (of order 6: as eta), as tau. */
 static const struct {
@@ -248,7 +246,7 @@ void shoal_certify_destroy(shoal_certify **certify)
 
 static void path_of(const shoal_study *study, int which, char path[PATH_MAX])
 {
-    snprintf(path, PATH_MAX, "%s.%s", study->output, names[which]);
+    snprintf(path, PATH_MAX, "%s.%s", study->output, shoal_certify_names[which]);
 }
 
 void shoal_certify_clean(const shoal_study *study)
@@ -352,9 +350,9 @@ static shoal_status create_log(const shoal_study *study, shoal_result *result, s
     for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
         shoal_column *at = &columns[AGAIN + NUMBERS * k];
         const char *changed = study->certify->changed[k];
-        describe(&at[0], "outcome", names[k], SHOAL_UNIT_OUTCOME, SHOAL_CERTIFY_DOC, changed);
-        describe(&at[1], "n_final", names[k], "", "bodies left at the end with ", changed);
-        describe(&at[2], "t_stop", names[k], result->units.time_name, "when it ended with ", changed);
+        describe(&at[0], "outcome", shoal_certify_names[k], SHOAL_UNIT_OUTCOME, SHOAL_CERTIFY_DOC, changed);
+        describe(&at[1], "n_final", shoal_certify_names[k], "", "bodies left at the end with ", changed);
+        describe(&at[2], "t_stop", shoal_certify_names[k], result->units.time_name, "when it ended with ", changed);
     }
     return SHOAL_OK;
 }

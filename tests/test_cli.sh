@@ -294,6 +294,25 @@ run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
 end
 
+begin cli_certify
+run 0 run study.cfg run.certify.fraction=1.0 output.file=certified.h5 --no-plot
+holds "certify        12 systems again"
+holds "step           undecided: half the step changes at most"
+verdict=$(printf '%s\n' "$out" | sed -n '/^certify/,$p')
+run 0 query certified.h5 --certify
+[ "$out" = "$verdict" ] || wrong "not what run printed: $out"
+run 0 query certified.h5 --log=certify --where 'outcome == encounter'
+[ "$(printf '%s\n' "$out" | head -n 1 | cut -d , -f 1-7)" = \
+    system,time,outcome,n_final,outcome_shadow,n_final_shadow,t_stop_shadow ] || wrong "heading: $out"
+holds ,encounter,3,encounter,3,
+for i in 1 2; do run 0 run study.cfg run.certify.fraction=1.0 run.shard=$i/2 output.file=certified.h5 --quiet; done
+run 0 merge halves.h5 certified.?-of-2.h5
+[ "$(printf '%s\n' "$out" | sed 1d)" = "$verdict" ] || wrong "not that of the whole: $out"
+refused 2 "without run.certify" query study.h5 --certify
+refused 2 "without run.certify" plot study.h5 --kind certify --script
+refused 2 "expected one of --final" query certified.h5 --certify --events
+end
+
 begin cli_names
 cat >names.cfg <<'END'
 system = { bodies = ( { name = "#s, 1"; m = 1.0; }, { name = " b"; m = 1e-3; a = 1.0; },

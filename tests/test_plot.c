@@ -760,6 +760,49 @@ static void add_transits(long system)
     }
 }
 
+/* Of each ninth system three more runs. Chaos, the step and the propagator decide one each. */
+static void add_certify(void)
+{
+    static const char *const names[] = {"system",         "time",          "outcome",       "n_final",
+                                        "outcome_shadow", "outcome_half",  "outcome_other", "n_final_shadow",
+                                        "n_final_half",   "n_final_other", "t_stop_shadow", "t_stop_half",
+                                        "t_stop_other"};
+    shoal_log *log;
+    assert_int_equal(shoal_result_add_log(context, result, SHOAL_CERTIFY_LOG, SHOAL_COUNT(names), &log), SHOAL_OK);
+    assert_int_equal(shoal_log_reserve(context, log, result->n_systems), SHOAL_OK);
+    for (int c = 0; c < log->n_columns; ++c) {
+        strcpy(log->columns[c].name, names[c]);
+        for (long s = 0, i = 0; s < result->n_systems; s += 9, ++i) {
+            log->columns[c].value[i] = c == 0                       ? (double)s
+                                       : c == 1 || c > 9            ? result->t_stop[s]
+                                       : c > 3 && c < 7 && i == c   ? SHOAL_EJECTED
+                                       : c == 2 || (c > 3 && c < 7) ? result->outcome[s]
+                                                                    : 3;
+            log->n_rows = i + 1;
+        }
+    }
+}
+
+static void certified_systems_are_told_apart(void **state)
+{
+    double at[2000];
+
+    (void)state;
+    add_certify();
+    char *script = script_of("certify", -1);
+    const shoal_log *log = shoal_result_log(result, SHOAL_CERTIFY_LOG);
+    for (int d = 1; d < SHOAL_DECIDERS; ++d) { /* of rows 4, 5, 6 */
+        char name[32];
+        const long s = (long)shoal_log_values(log, "system")[3 + d];
+        snprintf(name, sizeof name, "decider%d", d);
+        assert_int_equal(block_of(script, name, 2, at, SHOAL_COUNT(at)), 2); /* the first one is for the key */
+        assert_float_equal(at[2], result->columns[0].value[s], 1e-8);
+        assert_float_equal(at[3], result->columns[1].value[s], 1e-8);
+    }
+    assert_int_equal(block_of(script, "decider0", 2, at, SHOAL_COUNT(at)), log->n_rows - 3 + 1);
+    free(script);
+}
+
 /* O - C in minutes; of other systems' transits nothing is seen, and of two no line is made. */
 static void transits_are_compared_with_a_line(void **state)
 {
@@ -813,6 +856,7 @@ static void every_kind_is_a_png_and_a_pdf(void **state)
         skip();
     }
     add_transits(0);
+    add_certify();
     for (const shoal_plot_kind *kind = shoal_plot_kinds; kind->name; ++kind) {
         for (int pdf = 0; pdf < 2; ++pdf) {
             scratch_name(name, sizeof name, pdf ? "kind.pdf" : "kind.png");
@@ -940,6 +984,7 @@ static void a_kind_without_its_data_is_refused(void **state)
     refused("elements", 5000, SHOAL_E_USAGE, "no system 5000");
     refused("elements", 2, SHOAL_E_INPUT, "output.interval");
     refused("transits", 2, SHOAL_E_INPUT, "logged three");
+    refused("certify", -1, SHOAL_E_INPUT, "run.certify");
     refused("energy", 2, SHOAL_E_INPUT, "output.interval");
     result->n_swept = 1;
     refused("pairs", -1, SHOAL_E_INPUT, "two swept");
@@ -982,6 +1027,7 @@ int main(void)
         STATES_TEST(bodies_count_until_they_are_gone),
         STATES_TEST(elements_and_orbits_are_those_of_the_states),
         STATES_TEST(transits_are_compared_with_a_line),
+        STATES_TEST(certified_systems_are_told_apart),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),
         STATES_TEST(ends_are_stacked_and_pairs_are_complete),
         STATES_TEST(pairs_leave_out_no_column),

@@ -86,6 +86,9 @@ int merge_main(int argc, char **argv)
     }
     printf("%s: %ld systems of %d shard%s%s\n", name[0], merged->n_systems, n, n == 1 ? "" : "s",
            merged->complete ? "" : ", not complete");
+    if (shoal_result_log(merged, SHOAL_CERTIFY_LOG)) {
+        (void)shoal_certify_print(context, merged, stdout);
+    }
     code = flush_output();
 fail:
     for (int k = 0; shard && k < n; ++k) {

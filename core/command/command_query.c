@@ -15,7 +15,7 @@
 typedef struct query_options {
     file_list files;
     int what; /* key of the one option that says what to print, or 0 */
-    bool table, events;
+    bool table, events, certify;
     const char *event; /* only this one */
     const char *log;   /* of which monitor */
     shoal_query query;
@@ -92,9 +92,10 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
 {
     query_options *options = state->input;
 
-    if (key > 0 && key < 128 && strchr("fiTelt", key)) {
+    if (key > 0 && key < 128 && strchr("fiTeltc", key)) {
         if (options->what) {
-            exit(usage_error("query: expected one of --final, --initial, --time, --systems-table, --events, --log"));
+            exit(usage_error(
+                "query: expected one of --final, --initial, --time, --systems-table, --events, --log, --certify"));
         }
         options->what = key;
     }
@@ -107,6 +108,7 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
         options->event = argument;
         return 0;
     case 'l': options->log = argument; return 0;
+    case 'c': options->certify = true; return 0;
     case 't':
         if (!parse_times(argument, &options->query)) {
             exit(usage_error("query: --time: \"%s\": expected a time in the units of the file, or A..B", argument));
@@ -125,7 +127,7 @@ static error_t query_parse(int key, char *argument, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_END:
-        if (options->query.orbits && (options->table || options->events || options->log)) {
+        if (options->query.orbits && (options->table || options->events || options->log || options->certify)) {
             exit(usage_error("query: --elements: expected states (--final, --initial, --time), not a table"));
         }
         return 0;
@@ -150,6 +152,7 @@ static const struct argp query_argp = {
             {"events", 'e', "OUTCOME", OPTION_ARG_OPTIONAL,
              "One row an event: mergers, removals, encounters that did not end a system; or only one kind", 0},
             {"log", 'l', "MONITOR", 0, "What a monitor logged: with transits one row a transit", 0},
+            {"certify", 'c', 0, 0, "In words: whether the step is short enough, from a run with run.certify", 0},
             {0}},
     .parser = query_parse,
     .args_doc = "FILE...",
@@ -210,7 +213,8 @@ static shoal_status check_columns(shoal_context *context, const shoal_result *re
 static shoal_status query_result(shoal_context *context, const shoal_result *result, const query_options *options,
                                  FILE *out)
 {
-    return options->log      ? shoal_query_log(context, result, &options->of, options->log, out)
+    return options->certify  ? shoal_certify_print(context, result, out)
+           : options->log    ? shoal_query_log(context, result, &options->of, options->log, out)
            : options->events ? shoal_query_events(context, result, &options->of, options->event, out)
            : options->table  ? shoal_query_systems(context, result, &options->of, out)
                              : shoal_query_states(context, result, &options->of, &options->query, out);
@@ -273,7 +277,7 @@ int query_main(int argc, char **argv)
         return failed(NULL, SHOAL_E_MEMORY);
     }
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
-        code = query_file(context, options.files.name[i], &options, i == 0);
+        code = query_file(context, options.files.name[i], &options, i == 0 || options.certify);
     }
     free(options.columns);
     shoal_context_destroy(&context);

@@ -101,8 +101,11 @@ static void draw_progress(const shoal_progress *progress)
     if (rate > 0) {
         put_duration(left, sizeof left, progress->system_steps_left / rate);
     }
-    used += (size_t)snprintf(line, sizeof line, "%5.1f %%  %s left  %.2g system-steps/s ", 100 * progress->fraction,
-                             left, rate);
+    if (progress->certifying) {
+        used += (size_t)snprintf(line, sizeof line, "certify %d of %d: ", progress->certifying, SHOAL_CERTIFY_RUNS);
+    }
+    used += (size_t)snprintf(line + used, sizeof line - used, "%5.1f %%  %s left  %.2g system-steps/s ",
+                             100 * progress->fraction, left, rate);
     for (int o = 0; o < SHOAL_OUTCOMES && used < sizeof line; ++o) {
         if (progress->n_by_outcome[o] > 0) {
             used += (size_t)snprintf(line + used, sizeof line - used, " %s %ld", shoal_outcome_name(o),
@@ -187,7 +190,7 @@ static int show_progress(const shoal_progress *progress, void *user)
     const double t = shoal_seconds();
 
     const bool first = !state->begun, big = state->study->big != NULL;
-    const bool changed = first || strcmp(state->plan_line, progress->plan_line) != 0;
+    const bool changed = !progress->certifying && (first || strcmp(state->plan_line, progress->plan_line) != 0);
     snprintf(state->plan_line, sizeof state->plan_line, "%s", progress->plan_line);
     state->begun = true;
     if (first && !big) {
@@ -209,6 +212,9 @@ static int show_progress(const shoal_progress *progress, void *user)
     if (state->every > 0 && t - state->drawn >= state->every) {
         (state->study->big ? draw_big_progress : draw_progress)(progress);
         state->drawn = t;
+    }
+    if (progress->certifying) {
+        return stop_asked; /* the summary's time and rate are those of the run */
     }
     if (few_left(progress)) {
         state->few_since = state->n_few ? state->few_since : progress->seconds;
@@ -350,6 +356,9 @@ int run_main(int argc, char **argv)
             code = failed(context, shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the summary; %s is complete",
                                               study->output));
             goto fail;
+        }
+        if (shoal_result_log(result, SHOAL_CERTIFY_LOG)) {
+            (void)shoal_certify_print(context, result, stdout);
         }
         if (!options.no_plot && study->n_axes >= 2 && study->stride == 1) {
             plot_run(context, result, study->output);

@@ -228,6 +228,8 @@ const shoal_key shoal_keys[] = {
     OTHER("run", TEXT, "shard", "all systems",
           "\"i/N\": every Nth system from the ith on; `shoal merge` puts the N results together"),
     VALUE("run", INTEGER, "system", "", NAN, 0, MOST_EXACT, NULL, "all systems", "only the system of this id"),
+    OTHER("run", GROUP, "certify", "none",
+          "whether the step is short enough: some of the systems are integrated three more times"),
     VALUE("run", CHOICE, "engine", "", 0, 0, 2, SHOAL_ENGINE_CHOICES, NULL, "what to run on"),
     MACHINE(INTEGER, "threads", 0, 4096, NULL,
           "CPU threads; 0 = OMP_NUM_THREADS, or as many as this process may use"),
@@ -249,6 +251,12 @@ const shoal_key shoal_keys[] = {
     MACHINE(INTEGER, "slice_steps", 0, MOST_EXACT, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
     MACHINE(REAL, "checkpoint_s", 30, INFINITY, NULL, "least seconds of wall time between checkpoints"),
+
+    VALUE("run.certify", REAL, "fraction", "", NAN, POSITIVE, 1, NULL, NULL, "of the systems, drawn by seed and id"),
+    VALUE("run.certify", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same systems for the same seed"),
+    OTHER("run.certify", TEXT, "propagator", "gauss_radau; of a run with it bulirsch_stoer", "the other propagator"),
+    VALUE("run.certify", REAL, "tolerance", "", 0.05, POSITIVE, 1, NULL, NULL,
+          "part of the systems whose class the step may decide"),
 
     OTHER("output", TEXT, "file", "the config's base name and .h5", "the result file"),
     REAL("output", "interval", "time", 0, POSITIVE, "no snapshots",

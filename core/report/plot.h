@@ -57,7 +57,7 @@ enum { SHOAL_COLUMN_MM = 85, SHOAL_PAGE_MM = 170 };
 typedef shoal_status shoal_plot_writer(shoal_context *context, const shoal_result *result,
                                        const shoal_plot_options *options, FILE *script);
 shoal_plot_writer shoal_plot_survival, shoal_plot_bodies, shoal_plot_ends, shoal_plot_pairs, shoal_plot_energy,
-    shoal_plot_elements, shoal_plot_orbits, shoal_plot_transits;
+    shoal_plot_elements, shoal_plot_orbits, shoal_plot_transits, shoal_plot_certify;
 
 /* ---- plot.c ------------------------------------------------------------------------------------------------------ */
 

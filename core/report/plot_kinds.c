@@ -21,6 +21,7 @@ const shoal_plot_kind shoal_plot_kinds[] = {
     {"elements", "a, e and inc of one system against time, from its snapshots", shoal_plot_elements, SHOAL_PLOT_SYSTEM},
     {"orbits", "osculating orbits of one system from above, at start and end", shoal_plot_orbits, SHOAL_PLOT_SYSTEM},
     {"transits", "transit timing variations (O - C) of one system's bodies", shoal_plot_transits, SHOAL_PLOT_SYSTEM},
+    {"certify", "whether chaos, the step or the propagator decides (run.certify)", shoal_plot_certify, 0},
     {0}};
 
 shoal_status shoal_plot_check(shoal_context *context, const char *kind, unsigned uses,

@@ -250,12 +250,14 @@ shoal_status shoal_query_events(shoal_context *context, const shoal_result *resu
     return check_written(context, out);
 }
 
-/* A number of a log: a system's id, a body's name, or a number. */
+/* A number of a log: a system's id, an outcome's or a body's name, or a number. */
 static void print_logged(FILE *out, const shoal_result *result, const shoal_column *column, long row)
 {
     const double value = column->value[row];
     if (strcmp(column->unit, SHOAL_UNIT_ROW) == 0)
         fprintf(out, "%lld", (long long)result->id[(long)value]);
+    else if (strcmp(column->unit, SHOAL_UNIT_OUTCOME) == 0)
+        fputs(shoal_outcome_name((int)value), out);
     else if (strcmp(column->unit, SHOAL_UNIT_BODY) != 0)
         print_number(out, value);
     else if (value >= 0)

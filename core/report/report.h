@@ -63,6 +63,47 @@ char *shoal_config_without_shard(const char *text, long *shard, long *n_shards);
 shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names,
                                 shoal_result *const *results, bool partial, shoal_result **merged);
 
+/* ---- certify.c: whether the step is short enough (run.certify) --------------------------------------------------- */
+
+/* One of the three runs beside the study's own. */
+typedef struct shoal_certified_run {
+    const char *changed;                       /* what is other in it: "half the step" */
+    const double *outcome, *n_final, *t_stop;  /* [n], as in the log */
+    long n_same;                               /* systems of the same class as in the study's run */
+    long n_ended;                              /* that ended in both, and of these: */
+    double ratio, ratio_low, ratio_high;       /* the median of log10 (t / t of the study's run); NaN: too few */
+    long n_decided, n_chance;                  /* whose class differs where the shadow's does not; the reverse */
+    double decided, decided_low, decided_high; /* part of the systems, beyond chance, whose class differs */
+} shoal_certified_run;
+
+typedef enum shoal_verdict { SHOAL_CONVERGED, SHOAL_NOT_CONVERGED, SHOAL_UNDECIDED } shoal_verdict;
+
+typedef struct shoal_certified {
+    long n;                                 /* systems */
+    const double *system;                   /* [n] rows of /systems */
+    const double *outcome, *n_final, *time; /* [n] of the study's run */
+    double tolerance;                       /* part of the systems whose class may be decided by the step */
+    shoal_certified_run run[SHOAL_CERTIFY_RUNS];
+    shoal_verdict verdict;
+} shoal_certified;
+
+/* What the log of a result says; pointers are into the log. A result without it is refused. */
+shoal_status shoal_certify_count(shoal_context *context, const shoal_result *result, shoal_certified *certified);
+/* What decides the class of a system: nothing (all runs agree), chaos (the shadow's differs), the step, the propagator.
+ */
+typedef enum shoal_decider {
+    SHOAL_DECIDED_BY_NONE,
+    SHOAL_DECIDED_BY_CHAOS,
+    SHOAL_DECIDED_BY_STEP,
+    SHOAL_DECIDED_BY_PROPAGATOR,
+    SHOAL_DECIDERS
+} shoal_decider;
+shoal_decider shoal_certify_decider(const shoal_certified *certified, long i);
+/* Whether it ended in the study's run and in one of the three, so that times can be compared. */
+bool shoal_certify_timed(const shoal_certified *certified, int run, long i);
+/* A paragraph for the summary of a run. */
+shoal_status shoal_certify_print(shoal_context *context, const shoal_result *result, FILE *out);
+
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* A word that the library does not know: a command of the program. */

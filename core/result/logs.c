@@ -9,6 +9,8 @@
 
 enum { COLUMN_SYSTEM, COLUMN_TIME, COLUMN_FIRST };
 
+const char *const shoal_certify_names[SHOAL_CERTIFY_RUNS] = {"shadow", "half", "other"};
+
 /* ---- making and growing ------------------------------------------------------------------------------------------ */
 
 static void describe(shoal_column *column, const char *name, const char *unit, const char *doc)
@@ -125,10 +127,12 @@ shoal_status shoal_log_check(shoal_context *context, const shoal_result *result,
         return shoal_fail(context, SHOAL_E_INPUT, "%s: %s: its first columns are not system and time", path, log->path);
     for (int c = 0; c < log->n_columns; c++) {
         const shoal_column *column = &log->columns[c];
-        const bool is_row = strcmp(column->unit, SHOAL_UNIT_ROW) == 0;
-        if (!is_row && strcmp(column->unit, SHOAL_UNIT_BODY) != 0)
+        const bool is_row = strcmp(column->unit, SHOAL_UNIT_ROW) == 0,
+                   is_body = strcmp(column->unit, SHOAL_UNIT_BODY) == 0;
+        if (!is_row && !is_body && strcmp(column->unit, SHOAL_UNIT_OUTCOME) != 0)
             continue;
-        const double least = is_row ? 0 : -1, most = (double)(is_row ? result->n_systems : result->n_bodies) - 1;
+        const double least = is_body ? -1 : 0;
+        const double most = (double)(is_row ? result->n_systems : is_body ? result->n_bodies : SHOAL_OUTCOMES) - 1;
         for (long i = 0; i < log->n_rows; i++)
             if (!is_index(column->value[i], least, most))
                 return shoal_fail(context, SHOAL_E_INPUT, "%s: %s: row %ld: %s = %g, expected a whole number, %g..%g",

@@ -30,8 +30,17 @@ typedef struct shoal_log {
 } shoal_log;
 
 /* Units of a log's column that has indices. */
-#define SHOAL_UNIT_ROW  "row"  /* of /systems */
-#define SHOAL_UNIT_BODY "body" /* -1 = none */
+#define SHOAL_UNIT_ROW     "row"     /* of /systems */
+#define SHOAL_UNIT_BODY    "body"    /* -1 = none */
+#define SHOAL_UNIT_OUTCOME "outcome" /* enum shoal_outcome */
+
+/* The log of run.certify: some systems as they ended in the run and in three more. Its columns: system, time, outcome,
+ * n_final of the run; then outcome_NAME, n_final_NAME, t_stop_NAME of each of the others. */
+#define SHOAL_CERTIFY_LOG "certify"
+enum { SHOAL_CERTIFY_SHADOW, SHOAL_CERTIFY_HALF, SHOAL_CERTIFY_OTHER, SHOAL_CERTIFY_RUNS };
+extern const char *const shoal_certify_names[SHOAL_CERTIFY_RUNS];
+/* The doc of a column outcome_NAME: what is other than in the run stands behind it. */
+#define SHOAL_CERTIFY_DOC "how it ended with "
 
 typedef struct shoal_axis {
     char column[SHOAL_COLUMN_SIZE]; /* the swept column */

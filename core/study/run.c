@@ -1026,7 +1026,23 @@ static shoal_status begin(study_run *run)
     return status;
 }
 
-static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user)
+/* The journal of a run whose systems have all ended: who goes on from it repeats nothing. */
+static shoal_status keep_end(study_run *run)
+{
+    const shoal_status status = take_checkpoint(run, true);
+    return status ? status : commit(run);
+}
+
+/* What follows a run that is done. Its plan makes room. */
+static shoal_status certify(study_run *run, bool *interrupted)
+{
+    shoal_plan_destroy(&run->plan);
+    const shoal_status status = shoal_certify_run(run->study, run->result, run->callback, run->user);
+    *interrupted = status == SHOAL_E_INTERRUPTED;
+    return *interrupted ? SHOAL_OK : status;
+}
+
+shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user)
 {
     study_run run = {
         .study = study,
@@ -1043,6 +1059,9 @@ static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progr
         goto fail;
     }
     status = integrate(&run, &interrupted);
+    if (status == SHOAL_OK && !interrupted && study->certify) {
+        status = keep_end(&run);
+    }
     if (status == SHOAL_OK && interrupted) {
         status = record_running(&run);
     } else if (status == SHOAL_OK && run.at_end) {
@@ -1052,7 +1071,6 @@ static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progr
     if (status != SHOAL_OK) {
         goto fail;
     }
-    run.result->complete = !interrupted;
     status = shoal_journal_finish(run.journal);
     if (status == SHOAL_OK) {
         status = shoal_result_sort_events(run.context, run.result);
@@ -1063,7 +1081,11 @@ static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progr
     if (status == SHOAL_OK) {
         status = shoal_result_sort_snapshots(run.context, run.result);
     }
+    if (status == SHOAL_OK && !interrupted && study->certify) {
+        status = certify(&run, &interrupted);
+    }
     if (status == SHOAL_OK) {
+        run.result->complete = !interrupted;
         status = shoal_store_write(run.context, study->output, run.result);
     }
     if (status == SHOAL_OK && interrupted) {
@@ -1071,6 +1093,7 @@ static shoal_status run_ensemble(shoal_study *study, bool overwrite, shoal_progr
                             study->output);
     } else if (status == SHOAL_OK) {
         unlink(run.journal_path);
+        shoal_certify_clean(study);
     }
 fail:
     shoal_journal_close(&run.journal);
@@ -1131,7 +1154,7 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
     }
     void *numbers = shoal_numbers_begin();
     caller to = {callback, user, (locale_t)numbers};
-    status = (study->big ? shoal_big_run : run_ensemble)(study, overwrite != 0, callback ? call_back : NULL, &to);
+    status = (study->big ? shoal_big_run : shoal_ensemble_run)(study, overwrite != 0, callback ? call_back : NULL, &to);
     shoal_numbers_end(numbers);
     shoal_lock_release(lock, lock_path);
     return status;

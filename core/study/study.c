@@ -91,7 +91,11 @@ static shoal_status read_ensemble(const shoal_config *config, shoal_study *study
         (status = shoal_study_read_plugs(config, study)))
         return status;
     status = shoal_plan_check(config->context, study->ensemble, &study->options, &study->findings);
-    return status ? shoal_study_refused(study, status) : SHOAL_OK;
+    if (status)
+        return shoal_study_refused(study, status);
+    if ((status = shoal_certify_read(config, study)) || (status = shoal_certify_draw(study)))
+        return status;
+    return shoal_certify_check(config, study);
 }
 
 static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
@@ -199,6 +203,7 @@ void shoal_study_destroy(shoal_study **study)
     free(old->correlated.index);
     free(old->correlated.mean);
     free(old->correlated.root);
+    shoal_certify_destroy(&old->certify);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_big_study_destroy(&old->big);
     shoal_config_close(&old->config);

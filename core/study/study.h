@@ -8,6 +8,7 @@
  *                               make the systems (body.c: from keys to an orbit; sample.c: random numbers; draws.c:
  *                               those of a posterior)
  *     run.c                     runs it
+ *     certify.c                 runs a part of it three more times (run.certify)
  *     big_study.c, big_run.c    the same for one big system
  */
 #ifndef SHOAL_STUDY_H
@@ -80,6 +81,9 @@ typedef struct shoal_study_walkers {
     int n_ties;
 } shoal_study_walkers;
 
+/* run.certify: which systems, and what is other than in the run (certify.c). */
+typedef struct shoal_certify shoal_certify;
+
 struct shoal_study {
     shoal_context *context;
     char *path;
@@ -119,6 +123,7 @@ struct shoal_study {
     shoal_column *swept; /* [n_swept] values in the user's units */
     shoal_study_walkers walkers;
     shoal_correlated correlated; /* parameters of a common prior */
+    shoal_certify *certify;      /* NULL: none */
 };
 
 /*
@@ -240,7 +245,26 @@ shoal_status shoal_study_refused(const shoal_study *study, shoal_status status);
 /* The start and the end of a study in the plan's counting: times, or periods with run.orbits. */
 void shoal_study_span(const shoal_study *study, double *start, double *end);
 
+/* ---- certify.c --------------------------------------------------------------------------------------------------- */
+
+/* Read run.certify, the plugs being there. */
+shoal_status shoal_certify_read(const shoal_config *config, shoal_study *study);
+/* Draw some of the systems that are in the study's ensemble, as they are before the run; they add to those drawn
+ * before. */
+shoal_status shoal_certify_draw(shoal_study *study);
+/* Refuse what the other methods cannot do with the drawn systems. */
+shoal_status shoal_certify_check(const shoal_config *config, const shoal_study *study);
+void shoal_certify_destroy(shoal_certify **certify);
+/* After the run: run the drawn systems three more times, and add their ends to its result as a log. Each of the three
+ * has a result file beside the study's, from which a later call goes on or takes what is complete. */
+shoal_status shoal_certify_run(shoal_study *study, shoal_result *result, shoal_progress_callback callback, void *user);
+/* Remove these files. */
+void shoal_certify_clean(const shoal_study *study);
+
 /* ---- run.c ------------------------------------------------------------------------------------------------------- */
+
+/* shoal_study_run for an ensemble. */
+shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user);
 
 /* shoal_study_run for one big system. */
 shoal_status shoal_big_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user);

@@ -165,6 +165,7 @@ class Progress(Structure):
         ("slowest_id", c_long),
         ("slowest_fraction", c_double),
         ("plan_line", c_char_p),
+        ("certifying", c_int),
     ]
 
 

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * certify.c: what the log of run.certify says: is the step short enough for what the study asks?
+ *
+ * A system's class is its outcome and the number of bodies left. Chaotic systems change it with any change, be it a
+ * shadow's 1e-11, so that half the step changes classes is no fault of the step. The question is whether it changes
+ * more of them than the shadow does. Of n systems, b change their class with half the step and not in the shadow, c in
+ * the shadow and not with half the step. If the step decides nothing, either is as likely as the other (McNemar's
+ * comparison of matched proportions), and c of the b are what chance makes. The part that the step decides is (b - c) /
+ * n. Its 95 % interval is A. Agresti and Y. Min's, 2005, Stat. Med. 24, 729, which holds for few systems,
+ * too: with half a system added to each cell. The same is asked of the other propagator.
+ *
+ * The times of those that end in both runs are compared by the median of log10 of their ratio, with the 95 % interval
+ * from its order statistics. It depends on no distribution.
+ *
+ *     converged       the intervals of both lie below the tolerance, and no median time is off
+ *     not converged   one part is above the tolerance and its interval above zero, or a median is off: by more than
+ *                     TIME_OFF, with an interval without zero
+ *     undecided       else: too few systems
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/config/config.h"
+#include "core/report/report.h"
+
+#define Z95      1.959963984540054 /* of a normal distribution's 95 % */
+#define TIME_OFF 0.05              /* of log10 t: 12 % */
+
+enum { MOST_NAMED = 10 }; /* systems in the summary */
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+static bool has_ended(double outcome)
+{
+    return outcome != SHOAL_RUNNING && outcome != SHOAL_SURVIVED && outcome != SHOAL_BUDGET && outcome != SHOAL_INVALID;
+}
+
+static bool same_class(const shoal_certified *c, const shoal_certified_run *run, long i)
+{
+    return run->outcome[i] == c->outcome[i] && run->n_final[i] == c->n_final[i];
+}
+
+bool shoal_certify_timed(const shoal_certified *certified, int run, long i)
+{
+    return has_ended(certified->outcome[i]) && has_ended(certified->run[run].outcome[i]);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* The median of log10 of the ratios of times, and its interval; room: [n]. */
+static void compare_times(shoal_certified *c, const shoal_result *result, int k, double *room)
+{
+    shoal_certified_run *run = &c->run[k];
+    long n = 0;
+    run->ratio = run->ratio_low = run->ratio_high = NAN;
+    for (long i = 0; i < c->n; i++) {
+        const double start = result->t_initial[(long)c->system[i]];
+        const double own = fabs(c->time[i] - start), other = fabs(run->t_stop[i] - start);
+        if (shoal_certify_timed(c, k, i) && own > 0 && other > 0)
+            room[n++] = log10(other / own);
+    }
+    qsort(room, (size_t)n, sizeof *room, ascending);
+    run->n_ended = n;
+    if (n == 0)
+        return;
+    run->ratio = (room[(n - 1) / 2] + room[n / 2]) / 2;
+    const long rank = (long)floor(((double)n - Z95 * sqrt((double)n)) / 2); /* from either end */
+    if (rank < 1)
+        return;
+    run->ratio_low = room[rank - 1];
+    run->ratio_high = room[n - rank];
+}
+
+static void compare_classes(const shoal_certified *c, shoal_certified_run *run)
+{
+    const shoal_certified_run *shadow = &c->run[SHOAL_CERTIFY_SHADOW];
+    for (long i = 0; i < c->n; i++) {
+        const bool same = same_class(c, run, i), of_shadow = same_class(c, shadow, i);
+        run->n_same += same;
+        run->n_decided += !same && of_shadow;
+        run->n_chance += same && !of_shadow;
+    }
+    const double n = (double)c->n + 2, b = (double)run->n_decided, d = (double)run->n_chance;
+    const double wide = Z95 * sqrt(b + d + 1 - (b - d) * (b - d) / n) / n;
+    run->decided = c->n > 0 ? (b - d) / (double)c->n : 0;
+    run->decided_low = fmax((b - d) / n - wide, -1);
+    run->decided_high = fmin((b - d) / n + wide, 1);
+}
+
+static bool classes_are_off(const shoal_certified *c, const shoal_certified_run *run)
+{
+    return run->decided > c->tolerance && run->decided_low > 0;
+}
+
+static bool times_are_off(const shoal_certified_run *run)
+{
+    return fabs(run->ratio) > TIME_OFF && (run->ratio_low > 0 || run->ratio_high < 0);
+}
+
+static shoal_verdict judge(const shoal_certified *c)
+{
+    shoal_verdict verdict = c->n > 0 ? SHOAL_CONVERGED : SHOAL_UNDECIDED;
+    for (int k = SHOAL_CERTIFY_HALF; k < SHOAL_CERTIFY_RUNS; k++) {
+        if (classes_are_off(c, &c->run[k]) || times_are_off(&c->run[k]))
+            return SHOAL_NOT_CONVERGED;
+        if (c->run[k].decided_high > c->tolerance)
+            verdict = SHOAL_UNDECIDED;
+    }
+    return verdict;
+}
+
+/* run.certify.tolerance of the config that the file holds. */
+static double tolerance_of(const shoal_result *result)
+{
+    double tolerance = shoal_key_find("run.certify", "tolerance")->row.initial;
+    config_t config;
+    config_init(&config);
+    void *numbers = shoal_numbers_begin();
+    config_set_auto_convert(&config, CONFIG_TRUE);
+    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text))
+        config_lookup_float(&config, "run.certify.tolerance", &tolerance);
+    shoal_numbers_end(numbers);
+    config_destroy(&config);
+    return tolerance;
+}
+
+/* The values NAME_OF of the log; NULL: there are none. *doc: of the column. */
+static const double *values_of(const shoal_log *log, const char *name, const char *of, const char **doc)
+{
+    char column[SHOAL_COLUMN_SIZE];
+    snprintf(column, sizeof column, "%s_%s", name, of);
+    for (int c = 0; doc && c < log->n_columns; c++)
+        if (strcmp(log->columns[c].name, column) == 0)
+            *doc = log->columns[c].doc;
+    return shoal_log_values(log, column);
+}
+
+shoal_status shoal_certify_count(shoal_context *context, const shoal_result *result, shoal_certified *certified)
+{
+    const shoal_log *log = shoal_result_log(result, SHOAL_CERTIFY_LOG);
+    shoal_certified *c = certified;
+    if (!log)
+        return shoal_fail(context, SHOAL_E_INPUT, "certify: this result is of a run without run.certify");
+    *c = (shoal_certified){.n = log->n_rows, .tolerance = tolerance_of(result)};
+    c->time = shoal_log_values(log, "time");
+    c->system = shoal_log_values(log, "system");
+    c->outcome = shoal_log_values(log, "outcome");
+    c->n_final = shoal_log_values(log, "n_final");
+    bool good = c->outcome && c->n_final;
+    for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
+        shoal_certified_run *run = &c->run[k];
+        const char *doc = "";
+        const size_t skip = sizeof SHOAL_CERTIFY_DOC - 1;
+        run->outcome = values_of(log, "outcome", shoal_certify_names[k], &doc);
+        run->n_final = values_of(log, "n_final", shoal_certify_names[k], NULL);
+        run->t_stop = values_of(log, "t_stop", shoal_certify_names[k], NULL);
+        run->changed = strncmp(doc, SHOAL_CERTIFY_DOC, skip) == 0 ? doc + skip : shoal_certify_names[k];
+        good = good && run->outcome && run->n_final && run->t_stop;
+    }
+    if (!good && c->n > 0)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: its columns are not those of run.certify", log->path);
+    double *room = malloc(((size_t)c->n + 1) * sizeof *room);
+    if (!room)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the times of %ld systems", c->n);
+    for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
+        compare_classes(c, &c->run[k]);
+        compare_times(c, result, k, room);
+    }
+    free(room);
+    c->verdict = judge(c);
+    return SHOAL_OK;
+}
+
+shoal_decider shoal_certify_decider(const shoal_certified *certified, long i)
+{
+    const shoal_certified *c = certified;
+    return !same_class(c, &c->run[SHOAL_CERTIFY_SHADOW], i)  ? SHOAL_DECIDED_BY_CHAOS
+           : !same_class(c, &c->run[SHOAL_CERTIFY_HALF], i)  ? SHOAL_DECIDED_BY_STEP
+           : !same_class(c, &c->run[SHOAL_CERTIFY_OTHER], i) ? SHOAL_DECIDED_BY_PROPAGATOR
+                                                             : SHOAL_DECIDED_BY_NONE;
+}
+
+/* ---- the summary ------------------------------------------------------------------------------------------------- */
+
+static void print_verdict(const shoal_certified *c, FILE *out)
+{
+    static const char *const words[] = {
+        [SHOAL_CONVERGED] = "converged", [SHOAL_NOT_CONVERGED] = "not converged", [SHOAL_UNDECIDED] = "undecided"};
+    const bool failed = c->verdict == SHOAL_NOT_CONVERGED;
+    const char *separator = "";
+    fprintf(out, "step           %s: ", words[c->verdict]);
+    for (int k = SHOAL_CERTIFY_HALF; k < SHOAL_CERTIFY_RUNS; k++) {
+        const shoal_certified_run *run = &c->run[k];
+        if (failed && !classes_are_off(c, run) && !times_are_off(run))
+            continue;
+        fprintf(out, "%s%s changes ", separator, run->changed);
+        if (times_are_off(run))
+            fprintf(out, "times by a factor %.2g and ", pow(10, run->ratio));
+        fprintf(out, "%s%.1f %%", failed ? "" : "at most ", 100 * fmax(failed ? run->decided : run->decided_high, 0));
+        separator = ", ";
+    }
+    fprintf(out, " of the classes beyond chance; %g %% are allowed%s\n", 100 * c->tolerance,
+            c->verdict == SHOAL_UNDECIDED ? ": a larger run.certify.fraction tells more" : "");
+}
+
+/* The systems whose class the step or the propagator decides, or chance made look so. */
+static void print_decided(const shoal_certified *c, const shoal_result *result, shoal_decider by, const char *heading,
+                          long n_chance, FILE *out)
+{
+    long n = 0;
+    for (long i = 0; i < c->n; i++)
+        if (shoal_certify_decider(c, i) == by && n++ < MOST_NAMED)
+            fprintf(out, "%s%lld", n == 1 ? heading : ", ", (long long)result->id[(long)c->system[i]]);
+    if (n > 0)
+        fprintf(out, "%s: %ld in all, %ld by chance\n", n > MOST_NAMED ? ", ..." : "", n, n_chance < n ? n_chance : n);
+}
+
+shoal_status shoal_certify_print(shoal_context *context, const shoal_result *result, FILE *out)
+{
+    shoal_certified c;
+    const shoal_status status = shoal_certify_count(context, result, &c);
+    if (status)
+        return status;
+    if (c.n == 0) {
+        fputs("certify        none of the systems was drawn: expected a larger run.certify.fraction\n", out);
+        return SHOAL_OK;
+    }
+    fprintf(out, "certify        %ld system%s again     same class  median log10 t ratio  classes beyond chance\n", c.n,
+            c.n == 1 ? "" : "s");
+    for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
+        const shoal_certified_run *run = &c.run[k];
+        char times[40] = "none ended";
+        if (run->n_ended > 0)
+            snprintf(times, sizeof times, "%+.4f (%ld)", run->ratio, run->n_ended);
+        fprintf(out, "  %-12s %-22s %6.1f %%  %s", shoal_certify_names[k], run->changed,
+                100.0 * (double)run->n_same / (double)c.n, times);
+        if (k != SHOAL_CERTIFY_SHADOW)
+            fprintf(out, "%*s%+.1f %% (%.1f .. %.1f)", 23 - (int)strlen(times), "", 100 * run->decided,
+                    100 * run->decided_low, 100 * run->decided_high);
+        fputc('\n', out);
+    }
+    print_verdict(&c, out);
+    print_decided(&c, result, SHOAL_DECIDED_BY_STEP, "  by the step  ", c.run[SHOAL_CERTIFY_HALF].n_chance, out);
+    print_decided(&c, result, SHOAL_DECIDED_BY_PROPAGATOR, "  by the other ", c.run[SHOAL_CERTIFY_OTHER].n_chance, out);
+    return SHOAL_OK;
+}

@@ -36,12 +36,7 @@ LANE_FN rough guard_dot(rough ax, rough ay, rough az, rough bx, rough by, rough 
 LANE_FN int guard_has_star(const shoal_kernel_args *k)
 {
     int has = 0;
-#define STAR_BEFORE(name)
-#define STAR_ENDS(name)
-#define STAR_EVERY(name)
-#define STAR_FAR(name)
-#define STAR_INSIDE(name)   has = has || ((MONITORS(k) & (1 << SHOAL_MONITOR_##name)) && name##_star(k));
-#define MONITOR(name, sees) STAR_##sees(name)
+#define MONITOR(name, sees) FOR_INSIDE_##sees(has = has || (MONITOR_IS_ON(name) && name##_star(k));)
 #include "monitors/list.h"
 #undef MONITOR
     return has;
@@ -55,14 +50,7 @@ LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guar
     LANE_UNROLL
     for (int pair = 0; pair < GUARD_PAIRS; pair++)
         guard->apart[pair] = guard_set(-1.0);
-#define GUARD_BEFORE(name)
-#define GUARD_ENDS(name)
-#define GUARD_EVERY(name)
-#define GUARD_FAR(name)
-#define GUARD_INSIDE(name)                         \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        name##_guard(k, id, n, guard);
-#define MONITOR(name, sees) GUARD_##sees(name)
+#define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
 #include "monitors/list.h"
 #undef MONITOR
 }
@@ -72,20 +60,14 @@ LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guar
 LANE_FN mask guard_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
 {
     mask holds = lane_set(0.0) != lane_set(0.0);
-#define SOUGHT_BEFORE(name)
-#define SOUGHT_ENDS(name)
-#define SOUGHT_EVERY(name)
-#define SOUGHT_FAR(name)
-#define SOUGHT_INSIDE(name)                        \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        holds = holds | name##_sought(k, id, n, i, j, sought);
-#define MONITOR(name, sees) SOUGHT_##sees(name)
+#define MONITOR(name, sees) \
+    FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) holds = holds | name##_sought(k, id, n, i, j, sought);)
 #include "monitors/list.h"
 #undef MONITOR
     return holds;
 }
 
-/* A body from the numbers of its position and velocity, `stride` apart, and of what they count from, NULL: the origin. */
+/* A body from the numbers of its position and velocity, `stride` apart, and of what they count from; NULL: 0. */
 LANE_FN guard_at guard_body(int stride, const real *at, const real *origin)
 {
     rough d[6];
@@ -202,9 +184,9 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int n, const rea
 #if defined(__CUDACC__) && defined(N_BODIES)
 #define GUARD_ROOM (6 * (N_BODIES - PROPAGATOR_FIRST_BODY) * SHOAL_BLOCK)
 #endif
-/* The first six slots of the bodies at the start of a step, which few steps need: a GPU has them in shared memory as
- * far as they fit, one number of all threads of a block after the other; else they are in the room that is given.
- * guard_keep stores them at each step; guard_kept returns them. */
+/* The first six slots of the bodies at the start of a step: guard_keep stores them at each step, guard_kept returns
+ * them, which few steps need. So a GPU has them in shared memory, as far as they fit, a number of all threads of a
+ * block after the other; else they are in the room that is given. */
 #if defined(__CUDACC__) && 8 * GUARD_ROOM <= 49152
 LANE_FN double *guard_place(int n, int c, int i)
 {

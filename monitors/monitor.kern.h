@@ -36,8 +36,6 @@ typedef struct lane_view {
     int part; /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
 } lane_view;
 
-/* Squares of the distances beyond which the monitors of pairs see nothing: of pairs with body 0; of the others planets +
- * hill r^2, r the larger distance from body 0. */
 #if TEAM > 1
 #define GUARD_PAIRS ((TEAM_PARTS * (TEAM_PARTS - 1) / 2 + TEAM - 1) / TEAM + (TEAM_PARTS + TEAM - 1) / TEAM)
 #elif defined(N_BODIES)
@@ -45,6 +43,8 @@ typedef struct lane_view {
 #else
 #define GUARD_PAIRS SHOAL_N_PAIRS(SHOAL_MAX_PAIRED)
 #endif
+/* Squares of the distances beyond which the monitors of pairs see nothing: `star` of pairs with body 0; of the others
+ * `planets` + `hill` r^2, r the larger distance from body 0. */
 typedef struct lane_guard {
     rough star, planets, hill;
     rough inverse;            /* 1 / mass of body 0 */

@@ -9,6 +9,24 @@
 #include "plugins/monitors.kern.h"
 #endif
 
+/* Text for the monitors that see that, in `#define MONITOR(name, sees) FOR_EVERY_##sees(...)`. */
+#define FOR_INSIDE_INSIDE(...) __VA_ARGS__
+#define FOR_INSIDE_BEFORE(...)
+#define FOR_INSIDE_ENDS(...)
+#define FOR_INSIDE_EVERY(...)
+#define FOR_INSIDE_FAR(...)
+#define FOR_EVERY_INSIDE(...)
+#define FOR_EVERY_BEFORE(...)
+#define FOR_EVERY_ENDS(...)
+#define FOR_EVERY_EVERY(...) __VA_ARGS__
+#define FOR_EVERY_FAR(...)
+#define FOR_FAR_INSIDE(...)
+#define FOR_FAR_BEFORE(...)
+#define FOR_FAR_ENDS(...)
+#define FOR_FAR_EVERY(...)
+#define FOR_FAR_FAR(...)    __VA_ARGS__
+#define MONITOR_IS_ON(name) (MONITORS(k) & (1 << SHOAL_MONITOR_##name))
+
 /* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that
  * must see each step. */
 #define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_INSIDE ? 1 << SHOAL_MONITOR_##name : 0)
@@ -35,14 +53,8 @@ enum {
 LANE_FN double monitors_sleep(const shoal_kernel_args *k)
 {
     double reach = EVENT_LAST;
-#define SLEEPS_INSIDE(name)
-#define SLEEPS_BEFORE(name)
-#define SLEEPS_ENDS(name)
-#define SLEEPS_EVERY(name)
-#define SLEEPS_FAR(name)                           \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        reach = name##_sleeps(k) < reach ? name##_sleeps(k) : reach;
-#define MONITOR(name, sees) SLEEPS_##sees(name)
+#define MONITOR(name, sees) \
+    FOR_FAR_##sees(if (MONITOR_IS_ON(name)) reach = name##_sleeps(k) < reach ? name##_sleeps(k) : reach;)
 #include "monitors/list.h"
 #undef MONITOR
     return reach;
@@ -84,14 +96,7 @@ LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, 
 LANE_FN real monitors_left(const shoal_kernel_args *k, const monitor_state *watch)
 {
     real left = lane_set(EVENT_LAST);
-#define LEFT_INSIDE(name)
-#define LEFT_BEFORE(name)
-#define LEFT_ENDS(name)
-#define LEFT_FAR(name)
-#define LEFT_EVERY(name)                           \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        left = lane_min(left, watch->name[name##_LEFT]);
-#define MONITOR(name, sees) LEFT_##sees(name)
+#define MONITOR(name, sees) FOR_EVERY_##sees(if (MONITOR_IS_ON(name)) left = lane_min(left, watch->name[name##_LEFT]);)
 #include "monitors/list.h"
 #undef MONITOR
     return left;
@@ -100,14 +105,9 @@ LANE_FN real monitors_left(const shoal_kernel_args *k, const monitor_state *watc
 /* The lanes `where` have made so many steps that were not shown. */
 LANE_FN void monitors_pass(const shoal_kernel_args *k, mask where, real steps, monitor_state *watch)
 {
-#define PASS_INSIDE(name)
-#define PASS_BEFORE(name)
-#define PASS_ENDS(name)
-#define PASS_FAR(name)
-#define PASS_EVERY(name)                           \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        watch->name[name##_LEFT] = lane_select(where, watch->name[name##_LEFT] - steps, watch->name[name##_LEFT]);
-#define MONITOR(name, sees) PASS_##sees(name)
+#define MONITOR(name, sees)                                                           \
+    FOR_EVERY_##sees(if (MONITOR_IS_ON(name)) watch->name[name##_LEFT] = lane_select( \
+                         where, watch->name[name##_LEFT] - steps, watch->name[name##_LEFT]);)
 #include "monitors/list.h"
 #undef MONITOR
 }
@@ -128,14 +128,7 @@ LANE_FN void inside_load(lane_id id, lane_inside *inside)
 LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_inside *inside)
 {
     const mask marked = lanes & inside->event.hit;
-#define FORGET_BEFORE(name)
-#define FORGET_ENDS(name)
-#define FORGET_EVERY(name)
-#define FORGET_FAR(name)
-#define FORGET_INSIDE(name)                        \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        name##_forget(k, inside->id, n, lanes);
-#define MONITOR(name, sees) FORGET_##sees(name)
+#define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_forget(k, inside->id, n, lanes);)
 #include "monitors/list.h"
 #undef MONITOR
     inside->event.hit = inside->event.hit & lane_not(lanes);
@@ -160,14 +153,7 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
     lane_view view = {inside->id, n,    m,    before,        after,         h, fraction, lane_set(0.0), star, planets,
                       h == h,     none, late, lane_set(0.0), lane_set(0.0), 1};
     event_none(&event);
-#define SHOW_BEFORE(name)
-#define SHOW_ENDS(name)
-#define SHOW_EVERY(name)
-#define SHOW_FAR(name)
-#define SHOW_INSIDE(name)                          \
-    if (MONITORS(k) & (1 << SHOAL_MONITOR_##name)) \
-        name##_watch(k, &view, 0, &event);
-#define MONITOR(name, sees) SHOW_##sees(name)
+#define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_watch(k, &view, 0, &event);)
 #include "monitors/list.h"
 #undef MONITOR
     event_offer(&inside->event, event.hit, lane_fma(event.fraction, part, fraction), event.outcome, event.body_a,

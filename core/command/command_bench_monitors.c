@@ -2,7 +2,8 @@
  *
  * command_bench_monitors.c: `shoal bench monitors`: what monitors cost. Of each ensemble a line: the steps a second of
  * the bare loop, and the share of it that is left with each monitor alone, with those of a stability sweep, and with
- * all. The planets stay where nothing happens. Words after `monitors` choose propagators and numbers of bodies. The states of all these runs are the same bits, or it is an error.
+ * all; the letter is the work model. The planets stay where nothing happens. Words after `monitors` choose propagators
+ * and numbers of bodies. The states of all these runs are the same bits, or it is an error.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -53,9 +53,9 @@
 #else
 #define LANE_UNROLL_FEW _Pragma("unroll 1")
 #endif
-/* In monitors and forces, which see whole systems: loops over bodies, over pairs. For a team's leader they stay
- * rolled. */
-#if TEAM > 1
+/* In monitors and forces, which see whole systems: loops over bodies, over pairs. For the leader of a large
+ * team they stay rolled. */
+#if TEAM > 1 && TEAM_BODIES > 5
 #define LANE_UNROLL_BODIES _Pragma("unroll 1")
 #define LANE_UNROLL_PAIRS  _Pragma("unroll 1")
 #else

@@ -62,6 +62,10 @@ enum {
     SHOAL_DATA_KINDS
 };
 
+/* Covariances of Gaussian processes: in the order of the choices. */
+#define SHOAL_KERNEL_CHOICES "quasi_periodic|sho|rotation|exponential|complex|periodic|matern32"
+enum { SHOAL_KERNELS = 7 };
+
 /* X(name, keys it needs (with ?: may have), doc) */
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                    \
     X(uniform, "from,to", "equal density between from and to")                                                        \

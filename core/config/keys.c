@@ -63,6 +63,7 @@ const shoal_key shoal_keys[] = {
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
     OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
     OTHER("", LIST, "data", "no likelihood", "measurements of the system, for its likelihood"),
+    OTHER("", LIST, "processes", "independent errors", "Gaussian processes that data have in common"),
     OTHER("", GROUP, "fit", "as without its keys", "how `shoal fit` finds the posterior of a study with data"),
     OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
     OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
@@ -109,7 +110,7 @@ const shoal_key shoal_keys[] = {
     OTHER("sample", LIST, "tied", "none", "numbers that follow from a parameter"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
     OTHER("sample.parameters", TEXT, "data", "body",
-          "name of the data whose number is a parameter of the likelihood, for instance jitter"),
+          "name of the data, or of the process, whose number is a parameter of the likelihood, for instance jitter"),
     TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
     VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS,
@@ -185,6 +186,32 @@ const shoal_key shoal_keys[] = {
     REAL("data", "dec", "", 0, ANY, NULL, "the same towards north"),
     REAL("data", "pm_ra", "", 0, ANY, NULL, "its motion towards east, mas a unit of time"),
     REAL("data", "pm_dec", "", 0, ANY, NULL, "the same towards north"),
+
+    OTHER("data", TEXT, "covariance", "independent errors",
+          "a table without a heading: the covariance matrix of the errors, a row for each of these data in their order, "
+          "in their unit squared; it takes the place of the errors"),
+
+    OTHER("processes", TEXT, "name", NULL, "of this process, unique among processes and data"),
+    VALUE("processes", CHOICE, "kernel", "", NAN, 0, SHOAL_KERNELS - 1, SHOAL_KERNEL_CHOICES, NULL,
+          "the covariance at a distance t in time. quasi_periodic: sigma^2 exp(-t^2 / decay^2 - sin^2(pi t / period) / "
+          "(2 width^2)). sho: a damped oscillator of that undamped period and quality, driven by noise. rotation: two of "
+          "them, of the period and of its half; mix is the ratio of their variances. exponential: sigma^2 exp(-t / "
+          "decay). complex: sigma^2 exp(-t / decay) (cos(2 pi t / period) + sine sin(2 pi t / period)). periodic: "
+          "sigma^2 / (2 + mix) exp(-t / decay) (cos(2 pi t / period) + 1 + mix). matern32: sigma^2 (1 + x) exp(-x), "
+          "x = sqrt(3) t / decay"),
+    TEXTS("processes", "data", NULL,
+          "names of the velocities that have this process in common; two processes have all of them in common, or none, "
+          "and those of all add"),
+    REAL("processes", "sigma", "", NAN, 0, "a parameter", "standard deviation, in the unit of the data"),
+    REAL("processes", "period", "", NAN, POSITIVE, "a parameter", "of quasi_periodic, sho, rotation, complex, periodic"),
+    REAL("processes", "decay", "", NAN, POSITIVE, "a parameter",
+         "time, of quasi_periodic, exponential, complex, periodic, matern32"),
+    REAL("processes", "width", "", NAN, POSITIVE, "a parameter", "of quasi_periodic: its harmonic content"),
+    REAL("processes", "quality", "", NAN, POSITIVE, "a parameter",
+         "of sho; of rotation: of the second oscillator, less 1/2"),
+    REAL("processes", "quality_difference", "", NAN, 0, "a parameter", "of rotation: how much more the first one has"),
+    REAL("processes", "mix", "", NAN, 0, "a parameter", "of rotation, periodic"),
+    REAL("processes", "sine", "", 0, ANY, NULL, "of complex: the sine's part"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
           "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),

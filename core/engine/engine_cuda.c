@@ -659,6 +659,11 @@ static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result
     there->bodies = PLACE(walk->bodies, walk->n_bodies);
     there->sets = PLACE(walk->sets, walk->n_sets);
     there->data = PLACE(walk->data, walk->n_data);
+    there->groups = PLACE(walk->groups, walk->n_groups);
+    there->processes = PLACE(walk->processes, walk->n_processes);
+    there->places = PLACE(walk->places, walk->n_places);
+    there->rotations = PLACE(walk->rotations, walk->n_rotations);
+    there->work = ROOM(walk->work, (size_t)walk->n_work * n_systems);
     for (int i = 0; i < SHOAL_LEGS; i++) {
         const shoal_sights *leg = &walk->leg[i];
         there->leg[i].times = PLACE(leg->times, leg->n_times);

@@ -322,7 +322,7 @@ static shoal_status read_set(reader *r, int i)
         status = shoal_config_body(config, body, r->study->body_name, r->study->walkers.n_bodies, &r->data->body[i]);
     if (status)
         return status;
-    set->met = -1;
+    set->met = set->group = -1;
     set->missing = -INFINITY;
     const double unit = shoal_config_number(config, r->group, "data", "unit") == 0 ? 1 : 1000;
     set->factor = -1 / (unit * shoal_units_factor(&r->si, "velocity")); /* it recedes along -z */
@@ -408,8 +408,10 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
                                         data, i);
         if (!status && r.kind == SHOAL_DATA_ALONG_SCAN && data->set[i].marginal)
             status = check_scans(&r);
+        if (!status)
+            status = shoal_noise_covariance(study, r.group, data, i);
     }
-    return status;
+    return status ? status : shoal_noise_processes(study, data);
 }
 
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE])
@@ -432,5 +434,10 @@ void shoal_data_release(shoal_data *data)
     free(data->datum);
     free(data->conjunctions);
     free(data->row_of);
+    free(data->groups);
+    free(data->processes);
+    free(data->process_at);
+    free(data->places);
+    free(data->rotations);
     *data = (shoal_data){0};
 }

@@ -17,7 +17,7 @@ struct shoal_model {
     shoal_plan *plan;
     shoal_data data;
     shoal_walk walk;
-    double *times[SHOAL_LEGS], *met;
+    double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
     long n_walkers;
@@ -107,9 +107,13 @@ static shoal_status make_sights(shoal_model *model)
             data->datum[j].row = data->datum[j].row * n_what + data->body[i];
     const size_t n_padded = (size_t)(model->n_walkers + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
     const bool here = model->plan->engine_type == &shoal_engine_cpu;
-    const size_t n_met = (size_t)data->n_rows * (size_t)data->n_met * n_padded;
+    const size_t n_met = (size_t)data->n_rows * (size_t)data->n_met * n_padded,
+                 n_work = (size_t)walk->n_work * n_padded;
     if (here && n_met > 0 && !(model->met = shoal_allocate(n_met, sizeof(double))))
         return out_of_memory(model);
+    if (here && n_work > 0 && !(model->work = shoal_allocate(n_work, sizeof(double))))
+        return out_of_memory(model);
+    walk->work = model->work;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         shoal_sights *sights = &walk->leg[leg];
         const size_t n_seen = (size_t)sights->n_times * (size_t)n_what * n_padded;
@@ -131,6 +135,12 @@ static shoal_status make_sights(shoal_model *model)
 /* A number of a set comes from parameter p: factor theta + add. */
 static shoal_status set_number(shoal_model *model, int i, int number, int p, double factor, double add)
 {
+    if (i >= model->data.n_sets) { /* of a process, which noise.c has checked */
+        shoal_walker_process *process = &model->data.processes[model->data.process_at[i - model->data.n_sets]];
+        shoal_walker_number *of = &(&process->sigma)[number - SHOAL_SET_NUMBERS];
+        *of = (shoal_walker_number){p, of->factor * factor, of->factor * add};
+        return SHOAL_OK;
+    }
     shoal_walker_set *set = &model->data.set[i];
     const bool of_scans = number >= SHOAL_SET_ra, of_sky = number >= SHOAL_SET_parallax;
     const bool has = number == SHOAL_SET_jitter ? true
@@ -249,6 +259,15 @@ static shoal_status make_walk(shoal_model *model)
     walk->n_data = model->data.n;
     walk->sets = model->data.set;
     walk->data = model->data.datum;
+    walk->n_groups = model->data.n_groups;
+    walk->groups = model->data.groups;
+    walk->n_processes = model->data.n_processes;
+    walk->processes = model->data.processes;
+    walk->n_places = model->data.n_places;
+    walk->places = model->data.places;
+    walk->n_rotations = model->data.n_rotations;
+    walk->rotations = model->data.rotations;
+    walk->n_work = (int)model->data.n_work;
     for (int leg = 0; leg < SHOAL_LEGS && !status; leg++)
         status = make_leg(model, leg);
     if (!status)
@@ -321,6 +340,7 @@ void shoal_model_destroy(shoal_model **model)
         free(old->walk.leg[leg].seen);
     }
     free(old->met);
+    free(old->work);
     free(old->lnl);
     free(old->what);
     free(old->list);

@@ -6,6 +6,7 @@
  *     model.c   makes walkers of a study and evaluates them
  *     data.c    reads measurements
  *     transits.c  numbers transits
+ *     noise.c   correlated errors: covariances, Gaussian processes
  */
 #ifndef SHOAL_MODEL_H
 #define SHOAL_MODEL_H
@@ -26,6 +27,15 @@ typedef struct shoal_data {
     int n_conjunctions, n_rows, n_met;
     shoal_conjunctions *conjunctions;
     int *row_of, n_row_of;
+    /* correlated errors: sets that have processes in common, and covariances (walker.h) */
+    int n_groups, n_processes;
+    shoal_walker_group *groups;
+    shoal_walker_process *processes; /* [n_processes] in the order of groups */
+    int *process_at;                 /* [n_processes of the config] where it is among them */
+    long n_places, n_rotations;
+    shoal_walker_place *places;
+    double *rotations;
+    long n_work;     /* numbers that a walker needs room for */
     double from, to; /* the times within which conjunctions can be; empty if there are none */
 } shoal_data;
 
@@ -48,5 +58,12 @@ typedef struct shoal_transits_said {
 
 /* Number the data of set i, which have been read, and give them rows of conjunctions. */
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i);
+
+/* ---- noise.c ----------------------------------------------------------------------------------------------------- */
+
+/* The covariance of the errors of set i, whose data have been read, if there is one. */
+shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i);
+/* The processes of a config, of sets that have been read. */
+shoal_status shoal_noise_processes(const shoal_study *study, shoal_data *data);
 
 #endif

@@ -8,6 +8,8 @@
  *            - (n + 1) / 2 ln(1 + (value - model)^2 / (n s^2))
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
+ * Errors may be correlated (correlated.kern.h).
+ *
  * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or
  * of scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal
  * equations' matrix and right side of the residuals without these numbers (Luger et al. 2017,
@@ -89,7 +91,7 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
 }
 
 /* Sums over data of a model that is linear in some numbers: the normal equations' matrix and right side. */
-enum { WALKER_LINEAR = 4 };
+enum { WALKER_LINEAR = SHOAL_MOST_LINEAR };
 typedef struct walker_sums {
     real matrix[WALKER_LINEAR][WALKER_LINEAR], right[WALKER_LINEAR];
 } walker_sums;
@@ -102,7 +104,16 @@ LANE_FN int walker_slopes(const shoal_walker_set *set, const shoal_datum *datum,
     slope[1] = datum->cosine;
     slope[2] = t * datum->sine;
     slope[3] = t * datum->cosine;
-    return set->sky ? WALKER_LINEAR : 1;
+    return set->sky ? 4 : 1;
+}
+
+LANE_FN void walker_sums_clear(walker_sums *sums)
+{
+    for (int i = 0; i < WALKER_LINEAR; i++) {
+        sums->right[i] = lane_set(0.0);
+        for (int j = 0; j < WALKER_LINEAR; j++)
+            sums->matrix[i][j] = lane_set(0.0);
+    }
 }
 
 /* The integral over the n numbers, as a term of ln L; *best: where the integrand is greatest. By Cholesky's
@@ -131,7 +142,24 @@ LANE_FN real walker_integral(walker_sums *sums, int n, real best[WALKER_LINEAR])
     return lnl;
 }
 
-/* long: sums over the data of a set */
+/* What the model says of a set's data, for who asked; best: the numbers that are integrated over. */
+LANE_FN void walker_predict(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                            const real *best, lane_id id, mask there)
+{
+    double slope[WALKER_LINEAR];
+    LANE_KEEP_ROLLED
+    for (long long j = set->first; walk->predicted && j < set->first + set->n; j++) {
+        real model = walker_model(walk, set, terms, &walk->data[j], id);
+        const int n_linear = set->marginal ? walker_slopes(set, &walk->data[j], slope) : 0;
+        for (int i = 0; i < n_linear; i++)
+            model = lane_fma(lane_set(slope[i]), best[set->column + i], model);
+        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there, model);
+    }
+}
+
+#include "core/walker/correlated.kern.h"
+
+/* Independent errors of a set. */
 LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_set *set, lane_id id, mask there)
 {
     const real zero = lane_set(0.0), jitter = walker_number(walk, &set->jitter, id), more = jitter * jitter;
@@ -139,11 +167,7 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     walker_sums sums;
     double slope[WALKER_LINEAR];
     int n_linear = 0;
-    for (int i = 0; i < WALKER_LINEAR; i++) {
-        sums.right[i] = zero;
-        for (int j = 0; j < WALKER_LINEAR; j++)
-            sums.matrix[i][j] = zero;
-    }
+    walker_sums_clear(&sums);
     const long long last = set->first + set->n;
     real sum = zero, logs = zero, missing = zero;
     for (long long j = set->first; j < last; j++) {
@@ -170,13 +194,7 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     real lnl = missing - 0.5 * (sum + logs), best[WALKER_LINEAR];
     if (set->marginal)
         lnl = lnl + walker_integral(&sums, n_linear, best);
-    for (long long j = set->first; walk->predicted && j < last; j++) {
-        real model = walker_model(walk, set, &terms, &walk->data[j], id);
-        n_linear = set->marginal ? walker_slopes(set, &walk->data[j], slope) : 0;
-        for (int i = 0; i < n_linear; i++)
-            model = lane_fma(lane_set(slope[i]), best[i], model);
-        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there, model);
-    }
+    walker_predict(walk, set, &terms, best, id, there);
     return lnl;
 }
 
@@ -189,7 +207,13 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
-        lnl = lnl + walker_set_likelihood(walk, &walk->sets[i], id, there);
+        if (walk->sets[i].rotation >= 0)
+            lnl = lnl + walker_rotated_likelihood(walk, &walk->sets[i], id, there);
+        else if (walk->sets[i].group < 0)
+            lnl = lnl + walker_set_likelihood(walk, &walk->sets[i], id, there);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < walk->n_groups; i++)
+        lnl = lnl + walker_group_likelihood(walk, &walk->groups[i], id, there);
     lnl = lane_select(lane_abs(lnl) < lane_set(1e300), lnl, none);
     lane_store_row(walk->lnl, id, 1, 0, there, lnl);
 }

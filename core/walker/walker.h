@@ -53,7 +53,42 @@ typedef struct shoal_walker_set {
     int sky;       /* SHOAL_SKY_* */
     int reference; /* rows from a position to that of the body which it is relative to, 0 = the barycentre */
     double turn;   /* angles: the data's unit of a whole turn */
+    int group;     /* that it belongs to, -1 = none: then its ln L is its own */
+    int column;    /* in its group: the first of its numbers that are integrated over */
+    /* From where on `rotations` has, of errors with a covariance: its eigenvectors [n][n], eigenvalues [n] and, in the
+     * directions of these vectors, the derivatives by the numbers that are integrated over [n][4]; -1 = independent. */
+    long long rotation;
 } shoal_walker_set;
+
+/* Covariances of Gaussian processes at a distance in time: as the key processes.kernel says. */
+enum {
+    SHOAL_KERNEL_QUASI_PERIODIC,
+    SHOAL_KERNEL_SHO,
+    SHOAL_KERNEL_ROTATION,
+    SHOAL_KERNEL_EXPONENTIAL,
+    SHOAL_KERNEL_COMPLEX,
+    SHOAL_KERNEL_PERIODIC,
+    SHOAL_KERNEL_MATERN32
+};
+typedef struct shoal_walker_process {
+    int kernel; /* SHOAL_KERNEL_* */
+    shoal_walker_number sigma, period, decay, width, quality, quality_difference, mix, sine;
+} shoal_walker_process;
+
+/* Sets whose data have the same processes, and those. */
+typedef struct shoal_walker_group {
+    long long first, n; /* its data: of `places`, in the order of time */
+    int first_process, n_processes;
+    int n_linear; /* numbers that are integrated over */
+    int dense;    /* a kernel is no sum of exponentials */
+} shoal_walker_group;
+
+typedef struct shoal_walker_place {
+    int datum, set;
+} shoal_walker_place;
+
+enum { SHOAL_MOST_LINEAR = 8 };    /* numbers of a set, or of a group, that are integrated over */
+enum { SHOAL_MOST_PROCESSES = 4 }; /* of a group */
 
 typedef struct shoal_datum {
     int leg, row; /* where it is seen: row of that leg's sights, or of the conjunctions */
@@ -73,6 +108,14 @@ typedef struct shoal_walk {
     const shoal_walker_body *bodies; /* [n_bodies] */
     const shoal_walker_set *sets;    /* [n_sets] */
     const shoal_datum *data;         /* of all sets */
+    int n_groups, n_processes;
+    long long n_places, n_rotations;
+    const shoal_walker_group *groups;      /* [n_groups] */
+    const shoal_walker_process *processes; /* [n_processes] */
+    const shoal_walker_place *places;      /* [n_places] */
+    const double *rotations;               /* [n_rotations] */
+    int n_work;
+    double *work; /* [chunk][n_work][lane] of correlated errors */
     shoal_sights leg[SHOAL_LEGS];
     const double *theta; /* [walker][n_parameters] */
     double *lnl;         /* [walker] */

@@ -6,6 +6,7 @@
  *     model.c   makes walkers of a study and evaluates them
  *     data.c    reads measurements
  *     transits.c  numbers transits
+ *     motions.c  places that make proper motions
  *     noise.c   correlated errors: covariances, Gaussian processes
  */
 #ifndef SHOAL_MODEL_H
@@ -35,6 +36,8 @@ typedef struct shoal_data {
     long n_places, n_rotations;
     shoal_walker_place *places;
     double *rotations;
+    shoal_walker_part *parts; /* [n_parts] of proper motions, in the order of data */
+    int n_parts;
     long n_work;     /* numbers that a walker needs room for */
     double from, to; /* the times within which conjunctions can be; empty if there are none */
 } shoal_data;
@@ -59,10 +62,25 @@ typedef struct shoal_transits_said {
 /* Number the data of set i, which have been read, and give them rows of conjunctions. */
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i);
 
+/* ---- motions.c --------------------------------------------------------------------------------------------------- */
+
+/* What is said of a star's proper motions: [6], of Hipparcos, of both, of Gaia, towards east and north. */
+enum { SHOAL_MOTIONS = 6 };
+typedef struct shoal_motions_said {
+    double until[SHOAL_MOTIONS], correlation[SHOAL_MOTIONS]; /* NaN of a moment; with the one before */
+    double year;                                             /* in inner units */
+} shoal_motions_said;
+
+/* The places that make the proper motions of set i, and the covariance [6][6] of their errors. */
+shoal_status shoal_motions_add(const shoal_study *study, const config_setting_t *group, const shoal_motions_said *said,
+                               shoal_data *data, int i, double covariance[]);
+
 /* ---- noise.c ----------------------------------------------------------------------------------------------------- */
 
-/* The covariance of the errors of set i, whose data have been read, if there is one. */
-shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i);
+/* The covariance of the errors of set i, whose data have been read: of the file that the set names, else `known`, if
+ * that is not NULL. */
+shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
+                                    const double *known);
 /* The processes of a config, of sets that have been read. */
 shoal_status shoal_noise_processes(const shoal_study *study, shoal_data *data);
 

@@ -99,17 +99,19 @@ static void turn_slopes(const shoal_data *data, int i, const double *vectors, do
         }
 }
 
-shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i)
+shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
+                                    const double *known)
 {
     enum { MOST = 10000, SLOPES = 4 };
     shoal_walker_set *set = &data->set[i];
     const config_setting_t *file = config_setting_get_member(group, "covariance");
     const long n = (long)set->n;
     set->rotation = -1;
-    if (!file)
+    if (!file && !known)
         return SHOAL_OK;
     if (set->freedom > 0)
-        return shoal_config_fail(&study->config, file, NULL, NULL, "no covariance of errors of Student's t");
+        return shoal_config_fail(&study->config, file ? file : config_setting_get_member(group, "freedom"), NULL, NULL,
+                                 "no covariance of errors of Student's t");
     if (set->met >= 0 && config_setting_get_member(group, "missing"))
         return shoal_config_fail(&study->config, config_setting_get_member(group, "missing"), NULL, NULL,
                                  "all transits where errors have a covariance");
@@ -121,12 +123,14 @@ shoal_status shoal_noise_covariance(const shoal_study *study, const config_setti
     data->rotations = more;
     double *matrix = more + data->n_rotations, *values = matrix + n * n, *slopes = values + n;
     memset(matrix, 0, (size_t)(n * (n + 1 + SLOPES)) * sizeof *matrix);
-    char *path = shoal_config_path(&study->config, config_setting_get_string(file));
-    shoal_status status = path ? read_matrix(study, path, n, matrix) : out_of_memory(study);
+    char *path = file ? shoal_config_path(&study->config, config_setting_get_string(file)) : NULL;
+    shoal_status status = path ? read_matrix(study, path, n, matrix) : file ? out_of_memory(study) : SHOAL_OK;
     free(path);
+    if (!file)
+        memcpy(matrix, known, (size_t)(n * n) * sizeof *matrix);
     bool memory = true;
     if (!status && !find_directions(n, matrix, values, &memory))
-        status = memory ? shoal_config_fail(&study->config, file, NULL, NULL,
+        status = memory ? shoal_config_fail(&study->config, file ? file : group, NULL, NULL,
                                             "a symmetric matrix that is positive definite")
                         : out_of_memory(study);
     if (status)

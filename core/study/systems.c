@@ -695,9 +695,11 @@ static shoal_status keep_walkers(builder *b)
 {
     shoal_study_walkers *walkers = &b->study->walkers;
     const config_setting_t *sweep = shoal_config_lookup(b->config, "sweep");
-    const config_setting_t *processes = shoal_config_lookup(b->config, "processes");
-    if (processes && !shoal_config_lookup(b->config, "data"))
-        return shoal_config_fail(b->config, processes, NULL, NULL, "no processes without data");
+    static const char *const useless[] = {"processes", "likelihood"};
+    for (int i = 0; i < SHOAL_COUNT(useless); i++)
+        if (shoal_config_lookup(b->config, useless[i]) && !shoal_config_lookup(b->config, "data"))
+            return shoal_config_fail(b->config, shoal_config_lookup(b->config, useless[i]), NULL, NULL,
+                                     "no %s without data", useless[i]);
     if (!shoal_config_lookup(b->config, "data") || (sweep && b->posterior))
         return SHOAL_OK;
     if (sweep)

@@ -20,6 +20,8 @@
  *     (ra + pm_ra t + parallax y) sin psi + (dec + pm_dec t + parallax x) cos psi + parallax factor
  * (Holl et al. 2023, doi:10.1051/0004-6361/202244161, equation 6).
  *
+ * A proper motion is that of the barycentre and a sum of places with weights (core/model/motions.c).
+ *
  * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system
  * ended on the way, have ln L = -infinity.
  */
@@ -27,6 +29,7 @@
 #define SHOAL_WALKER_LIKELIHOOD_KERN_H
 
 #include "core/walker/bodies.kern.h"
+#include "core/walker/doppler.kern.h"
 
 /* ln 2 pi */
 #define WALKER_LOG_2PI 0x1.d67f1c864beb5p+0
@@ -45,6 +48,21 @@ LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_
     NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);
 #undef NUMBER
     return terms;
+}
+
+/* A proper motion: that of the barycentre, and what places at some times make of one. */
+LANE_FN real walker_motion(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                           const shoal_datum *datum, lane_id id)
+{
+    real sum = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < datum->n_parts; i++) {
+        const shoal_walker_part *part = &walk->parts[datum->first_part + i];
+        const shoal_sights *leg = &walk->leg[part->leg];
+        const int slot = part->row + (datum->sine > 0 ? 1 : 0);
+        sum = lane_fma(lane_set(part->weight), lane_load(leg->seen, id, slot, (int)leg->n_times * leg->n_what), sum);
+    }
+    return lane_fma(set->factor * terms->parallax, sum, datum->sine > 0 ? terms->pm_ra : terms->pm_dec);
 }
 
 /* A place in the sky: x to the north and y to the east, times the parallax. */
@@ -81,6 +99,8 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
 {
     const shoal_sights *leg = &walk->leg[datum->leg];
     const real t = lane_set(datum->time - set->epoch);
+    if (set->sky == SHOAL_SKY_MOTION)
+        return walker_motion(walk, set, terms, datum, id);
     if (set->sky)
         return walker_sky(walk, set, terms, datum, id);
     const real seen = set->met < 0
@@ -104,7 +124,7 @@ LANE_FN int walker_slopes(const shoal_walker_set *set, const shoal_datum *datum,
     slope[1] = datum->cosine;
     slope[2] = t * datum->sine;
     slope[3] = t * datum->cosine;
-    return set->sky ? 4 : 1;
+    return set->sky == SHOAL_SKY_MOTION ? 2 : set->sky ? 4 : 1;
 }
 
 LANE_FN void walker_sums_clear(walker_sums *sums)
@@ -205,6 +225,10 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     const shoal_walk *walk = k->walk;
     const real zero = lane_set(0.0), none = -1.0 / zero;
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < walk->n_sets; i++)
+        if (walk->sets[i].light > 0 || walk->sets[i].relativity > 0)
+            walker_doppler_put(k, &walk->sets[i], id, there);
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
         if (walk->sets[i].rotation >= 0)

@@ -173,7 +173,8 @@ typedef struct walker_news {
 /* Sums over the data of a set or a group. */
 typedef struct walker_totals {
     walker_sums sums;
-    real squares, logs;
+    walker_logs logs; /* of variances */
+    real squares;
     mask good;
 } walker_totals;
 
@@ -181,7 +182,8 @@ LANE_FN void walker_totals_clear(walker_totals *totals)
 {
     const real zero = lane_set(0.0);
     walker_sums_clear(&totals->sums);
-    totals->squares = totals->logs = zero;
+    walker_logs_clear(&totals->logs);
+    totals->squares = zero;
     totals->good = zero == zero;
 }
 
@@ -191,7 +193,7 @@ LANE_FN void walker_totals_add(walker_totals *totals, const walker_news *news, i
     const real variance = lane_select(good, news->variance, lane_set(1.0)), weight = 1.0 / variance;
     totals->good = totals->good & good;
     totals->squares = lane_fma(news->z * news->z, weight, totals->squares);
-    totals->logs = totals->logs + (lane_log(variance) + WALKER_LOG_2PI);
+    walker_logs_add(&totals->logs, variance);
     for (int i = 0; i < n_linear; i++) {
         const real part = news->slope[i] * weight;
         totals->sums.right[i] = lane_fma(news->z, part, totals->sums.right[i]);
@@ -203,7 +205,8 @@ LANE_FN void walker_totals_add(walker_totals *totals, const walker_news *news, i
 /* ln L; best: the numbers that are integrated over. */
 LANE_FN real walker_totals_end(walker_totals *totals, int n_linear, real best[WALKER_LINEAR])
 {
-    const real zero = lane_set(0.0), lnl = -0.5 * (totals->squares + totals->logs);
+    const real zero = lane_set(0.0), constants = lane_set(WALKER_LOG_2PI * totals->logs.n),
+               lnl = -0.5 * (totals->squares + (walker_logs_end(&totals->logs) + constants));
     const real more = n_linear > 0 ? walker_integral(&totals->sums, n_linear, best) : zero;
     return lane_select(totals->good, lnl + more, -1.0 / zero);
 }

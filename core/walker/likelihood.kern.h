@@ -110,6 +110,36 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
                     lane_fma(t, lane_fma(t, terms->curvature, terms->trend), terms->offset));
 }
 
+/* The logarithm of a product of numbers > 0: mantissas multiply, exponents add. Infinity and NaN become NaN. */
+typedef struct walker_logs {
+    real exponent, mantissa;
+    int n;
+} walker_logs;
+
+LANE_FN void walker_logs_clear(walker_logs *logs)
+{
+    logs->exponent = lane_set(0.0);
+    logs->mantissa = lane_set(1.0);
+    logs->n = 0;
+}
+
+LANE_FN void walker_logs_add(walker_logs *logs, real x)
+{
+    enum { MOST = 512 }; /* whose product is below 2^1023 */
+    real mantissa;
+    logs->exponent = logs->exponent + (lane_split(x, &mantissa) + (x - x));
+    logs->mantissa = logs->mantissa * mantissa;
+    if (++logs->n % MOST == 0)
+        logs->exponent = logs->exponent + lane_split(logs->mantissa, &logs->mantissa);
+}
+
+LANE_FN real walker_logs_end(const walker_logs *logs)
+{
+    const real exponent = logs->exponent;
+    return lane_fma(exponent, lane_set(0x1.62e42feep-1),
+                    lane_fma(exponent, lane_set(0x1.a39ef35793c76p-33), lane_log(logs->mantissa)));
+}
+
 /* Sums over data of a model that is linear in some numbers: the normal equations' matrix and right side. */
 enum { WALKER_LINEAR = SHOAL_MOST_LINEAR };
 typedef struct walker_sums {
@@ -187,9 +217,12 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     walker_sums sums;
     double slope[WALKER_LINEAR];
     int n_linear = 0;
+    walker_logs logs;
     walker_sums_clear(&sums);
+    walker_logs_clear(&logs);
+    const real one = lane_set(1.0);
     const long long last = set->first + set->n;
-    real sum = zero, logs = zero, missing = zero;
+    real sum = zero, n_there = zero, missing = zero;
     for (long long j = set->first; j < last; j++) {
         const shoal_datum *datum = &walk->data[j];
         const real model = walker_model(walk, set, &terms, datum, id),
@@ -197,10 +230,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
         const mask is = model == model;
         const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, datum->value - model, zero);
         if (set->freedom > 0)
-            sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, lane_set(1.0)));
+            sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, one));
         else
             sum = lane_fma(r * r, weight, sum);
-        logs = logs + lane_select(is, lane_log(s2) + set->constant, zero);
+        walker_logs_add(&logs, lane_select(is, s2, one));
+        n_there = n_there + lane_select(is, one, zero);
         missing = missing + lane_select(is, zero, lane_set(set->missing));
         if (!set->marginal)
             continue;
@@ -211,7 +245,8 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
                 sums.matrix[i][q] = lane_fma(lane_set(slope[i] * slope[q]), weight, sums.matrix[i][q]);
         }
     }
-    real lnl = missing - 0.5 * (sum + logs), best[WALKER_LINEAR];
+    real lnl = missing - 0.5 * (sum + lane_fma(n_there, lane_set(set->constant), walker_logs_end(&logs))),
+         best[WALKER_LINEAR];
     if (set->marginal)
         lnl = lnl + walker_integral(&sums, n_linear, best);
     walker_predict(walk, set, &terms, best, id, there);

@@ -336,6 +336,48 @@ static void a_covariance_comes_from_a_file(void **state)
     assert_true(fabs(predicted[4] - (value_of(4) - residual[4]) - best[0]) < 1e-8);
 }
 
+/* Transit times that are correlated; all of them, or their likelihood is none. */
+static void transit_times_are_correlated(void **state)
+{
+    enum { TIMES = 5 };
+    char text[MOST_TEXT];
+    double predicted[TIMES], residual[TIMES], right = 0, l[TIMES][TIMES];
+    FILE *out = fopen("transits.txt", "w"), *matrix = fopen("transits_matrix.txt", "w");
+    assert_non_null(out);
+    assert_non_null(matrix);
+    fprintf(out, "number time error\n");
+    for (int i = 0; i < TIMES; i++) {
+        fprintf(out, "%d %.17g 0.01\n", i - 2, 3 + 24.0 * (i - 2) + 0.01 * i * i);
+        for (int j = 0; j < TIMES; j++)
+            fprintf(matrix, "%.17g%s", 1e-4 * exp(-abs(i - j) / 2.0), j + 1 < TIMES ? "," : "\n");
+    }
+    fclose(out);
+    fclose(matrix);
+    const char *data = "{ name = \"b\"; kind = \"transit_time\"; body = \"b\"; file = \"transits.txt\"; covariance = "
+                       "\"transits_matrix.txt\"; }";
+    text_of("1e-4", FREE("b", "jitter"), data, "", text);
+    char *place = strstr(text, "M = 10.0; inc = 80.0");
+    assert_non_null(place);
+    memcpy(place, "T0= 3.0; inc = 90.0", 19);
+    const double lnl = lnl_of(context_of(state), text, (double[]){0.004}, predicted);
+    for (int i = 0; i < TIMES; i++) {
+        residual[i] = 3 + 24.0 * (i - 2) + 0.01 * i * i - predicted[i];
+        double z = residual[i];
+        for (int j = 0; j <= i; j++) {
+            l[i][j] = 1e-4 * exp(-abs(i - j) / 2.0) + (i == j ? 1.6e-5 : 0);
+            for (int q = 0; q < j; q++)
+                l[i][j] -= l[i][q] * l[j][q] * l[q][q];
+            l[i][j] /= i == j ? 1 : l[j][j];
+        }
+        for (int j = 0; j < i; j++)
+            z -= l[i][j] * residual[j];
+        residual[i] = z;
+        right -= z * z / (2 * l[i][i]) + log(TWO_PI * l[i][i]) / 2;
+    }
+    close_to("transits", lnl, right, 1e-10);
+    assert_int_equal(unlink("transits.txt") + unlink("transits_matrix.txt"), 0);
+}
+
 /* Vectors of no process are -infinity and disturb nobody. */
 static void what_is_no_process_has_no_likelihood(void **state)
 {
@@ -476,9 +518,13 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_programs_say_the_same),    cmocka_unit_test(they_are_those_of_a_dense_matrix),
-        cmocka_unit_test(a_covariance_comes_from_a_file), cmocka_unit_test(what_is_no_process_has_no_likelihood),
-        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(other_programs_say_the_same),
+        cmocka_unit_test(they_are_those_of_a_dense_matrix),
+        cmocka_unit_test(a_covariance_comes_from_a_file),
+        cmocka_unit_test(transit_times_are_correlated),
+        cmocka_unit_test(what_is_no_process_has_no_likelihood),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_gpu_finds_the_same),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

@@ -67,6 +67,7 @@ static double predict(shoal_context *context, const char *text, const double *th
     assert_ok(context, shoal_study_open(context, "ellipses.cfg", text, 0, NULL, NULL, &study));
     assert_ok(context, shoal_model_create(study, 3, &model));
     assert_true(shoal_model_n_data(model) <= MOST_DATA || !predicted);
+    assert_int_equal(strncmp(shoal_model_plan_line(model), "ellipses, ", 10) == 0, strstr(text, KEPLERIAN) != NULL);
     assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl));
     if (predicted)
         assert_ok(context, shoal_model_predict(model, 1, theta, predicted));

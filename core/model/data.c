@@ -439,7 +439,17 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
 
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE])
 {
-    const config_setting_t *group = config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);
+    const config_setting_t *list = shoal_config_lookup(&study->config, "data");
+    const int n = config_setting_length(list);
+    if (set >= n) { /* a process: of the first of its data */
+        const config_setting_t *process = config_setting_get_elem(shoal_config_lookup(&study->config, "processes"),
+                                                                  (unsigned)(set - n));
+        const char *name = config_setting_get_string_elem(config_setting_get_member(process, "data"), 0);
+        for (set = n - 1; set > 0; set--)
+            if (strcmp(shoal_config_string(config_setting_get_elem(list, (unsigned)set), "name", ""), name) == 0)
+                break;
+    }
+    const config_setting_t *group = config_setting_get_elem(list, (unsigned)set);
     const int kind = (int)shoal_config_number(&study->config, group, "data", "kind");
     if (kind == SHOAL_DATA_VELOCITY)
         return shoal_config_string(group, "unit", "m/s");

@@ -21,6 +21,7 @@ struct shoal_model {
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
     long n_walkers;
+    char line[256]; /* the plan's, on ellipses; else empty */
 };
 
 static shoal_status out_of_memory(const shoal_model *model)
@@ -337,6 +338,9 @@ static shoal_status make_walk(shoal_model *model)
                           model->study->path);
     walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
     walk->fixed = !plan->propagator->adaptive;
+    const char *comma = strchr(shoal_plan_line(plan), ',');
+    if (walk->keplerian)
+        snprintf(model->line, sizeof model->line, "ellipses%s", comma ? comma : "");
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         const shoal_sights *of = &walk->leg[leg];
         const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;
@@ -401,7 +405,7 @@ void shoal_model_destroy(shoal_model **model)
 
 const char *shoal_model_plan_line(const shoal_model *model)
 {
-    return model ? shoal_plan_line(model->plan) : "";
+    return !model ? "" : *model->line ? model->line : shoal_plan_line(model->plan);
 }
 
 int shoal_model_n_parameters(const shoal_model *model)

@@ -45,7 +45,7 @@ typedef struct shoal_data {
 /* Read the files that a config names. Released with shoal_data_release on failure, too. */
 shoal_status shoal_data_read(const shoal_study *study, shoal_data *data);
 void shoal_data_release(shoal_data *data);
-/* The unit of a set's values; unit: room for it. */
+/* The unit of the values of a set, or of a process behind the last set; unit: room for it. */
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE]);
 
 /* ---- transits.c -------------------------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static double predict(shoal_context *context, const char *text, const double *th
 /* One planet: two bodies attract each other on ellipses. */
 static void one_planet_goes_as_integrated(void **state)
 {
-    static const double e[] = {0, 1e-9, 0.1, 0.5, 0.8, 0.97};
+    static const double e[] = {0, 1e-9, 0.1, 0.5, 0.8, 0.97, 0.999};
     static const char *const frame[] = {"jacobi", "astrocentric", "barycentric"};
     for (int f = 0; f < 3; f++)
         for (int i = 0; i < (f == 2 ? 4 : SHOAL_COUNT(e)); i++) { /* barycentric ones are about a mass a little wrong */
@@ -99,7 +99,7 @@ static void one_planet_goes_as_integrated(void **state)
                 double most = 0; /* of its set */
                 for (int q = 0; q < N; q++)
                     most = fmax(most, fabs(seen[0][j / N * N + q]));
-                if (!(fabs(seen[0][j] - seen[1][j]) <= (f == 2 ? 1e-4 : 3e-9) * most))
+                if (!(fabs(seen[0][j] - seen[1][j]) <= (f == 2 ? 1e-4 : e[i] > 0.98 ? 1e-6 : 3e-9) * most))
                     fail_msg("%s, e = %g, datum %d: %.15g, integrated %.15g", frame[f], e[i], j, seen[1][j],
                              seen[0][j]);
             }

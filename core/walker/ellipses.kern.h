@@ -24,12 +24,70 @@ LANE_FN void walker_near_sincos(real M, real *sine, real *cosine)
                        lane_set(0.998987));
 }
 
-/* sin E and cos E at some mean anomalies, 0 <= e < 1: from M + e sin M / sqrt(1 - 2 e cos M + e^2), which is near, by
- * Halley's steps, whose error is the cube of that before. Sine and cosine turn with E. */
-LANE_FN void walker_kepler_times(real e, const real *mean, mask wanted, real *sine, real *cosine)
+/* 1 / k! */
+LANE_TABLE double walker_taylor[] = {1.0,
+                                     1.0,
+                                     1.0 / 2,
+                                     1.0 / 6,
+                                     1.0 / 24,
+                                     1.0 / 120,
+                                     1.0 / 720,
+                                     1.0 / 5040,
+                                     1.0 / 40320,
+                                     1.0 / 362880,
+                                     1.0 / 3628800,
+                                     1.0 / 39916800,
+                                     1.0 / 479001600,
+                                     1.0 / 6227020800.0,
+                                     1.0 / 87178291200.0,
+                                     1.0 / 1307674368000.0,
+                                     1.0 / 20922789888000.0,
+                                     1.0 / 355687428096000.0};
+
+/* sin r = r - r^3 / 3! + ... + r^(most + 1) / (most + 1)!, cos r to r^most / most!. */
+LANE_FN void walker_series(real r, int most, real *sine, real *cosine)
+{
+    const real z = -r * r;
+    real s = lane_set(walker_taylor[most + 1]), c = lane_set(walker_taylor[most]);
+    LANE_UNROLL_FULLY
+    for (int k = most - 2; k >= 0; k -= 2) {
+        s = lane_fma(s, z, lane_set(walker_taylor[k + 1]));
+        c = lane_fma(c, z, lane_set(walker_taylor[k]));
+    }
+    *sine = r * s;
+    *cosine = c;
+}
+
+/* Sine and cosine of |x| < 10: x is q quarters of a turn and r, |r| <= pi / 4. */
+LANE_FN void walker_sincos(real x, real *sine, real *cosine)
+{
+    const real q = lane_fma(x, lane_set(2 / WALKER_PI), lane_set(0x1.8p52)) - 0x1.8p52,
+               r = lane_fnma(q, lane_set(0x1.1a62633145c07p-54), lane_fnma(q, lane_set(0.5 * WALKER_PI), x)),
+               quarter = q - 4.0 * lane_floor(0.25 * q); /* 0..3 */
+    const mask odd = (quarter == lane_set(1.0)) | (quarter == lane_set(3.0));
+    real s, c;
+    walker_series(r, 16, &s, &c);
+    const real sin_there = lane_select(odd, c, s), cos_there = lane_select(odd, s, c);
+    *sine = lane_select(quarter >= lane_set(2.0), -sin_there, sin_there);
+    *cosine = lane_select((quarter == lane_set(1.0)) | (quarter == lane_set(2.0)), -cos_there, cos_there);
+}
+
+/* 1 / x, x > 1e-30, error about 1 ulp, without a division: Newton's steps from a seed. */
+LANE_FN real walker_inverse(real x)
+{
+    const real one = lane_set(1.0), seed = lane_rsqrt_seed(x);
+    real y = seed * seed;
+    y = lane_fma(y, lane_fnma(x, y, one), y);
+    return lane_fma(y, lane_fnma(x, y, one), y);
+}
+
+/* sin E and cos E at some mean anomalies, and 1 / (1 - e cos E), 0 <= e < 1: from M + e sin M / sqrt(1 - 2 e cos M +
+ * e^2), which is near, by steps whose error is the cube of that before: n (1 - h + h^2) with Newton's n, Halley's
+ * n / (1 + h). Sine and cosine turn with E. */
+LANE_FN void walker_kepler_times(real e, const real *mean, mask wanted, real *sine, real *cosine, real *inverse)
 {
     enum { ROUNDS = 40 };
-    const real one = lane_set(1.0), most = lane_set(0.5);
+    const real one = lane_set(1.0), most = lane_set(0.25), least = lane_set(1e-17);
     real M[WALKER_TIMES], E[WALKER_TIMES];
     mask open = wanted;
     LANE_UNROLL_FULLY
@@ -39,32 +97,28 @@ LANE_FN void walker_kepler_times(real e, const real *mean, mask wanted, real *si
         walker_near_sincos(M[q], &s, &c);
         const real square = lane_max(lane_fma(e, lane_fnma(lane_set(2.0), c, e), one), lane_set(1e-4));
         E[q] = lane_fma(e * s, lane_rsqrt_seed(square), M[q]);
-        lane_sincos(E[q], &sine[q], &cosine[q]);
+        walker_sincos(E[q], &sine[q], &cosine[q]);
     }
     LANE_KEEP_ROLLED
     for (int round = 0; round < ROUNDS && lane_any(open); round++) {
         mask far = open & lane_not(open);
         LANE_UNROLL_FULLY
         for (int q = 0; q < WALKER_TIMES; q++) {
-            const real s = sine[q], c = cosine[q], value = (E[q] - M[q]) - e * s, slope = lane_fnma(e, c, one);
-            real step = -value * slope / lane_fma(slope, slope, -0.5 * value * e * s);
+            const real s = sine[q], c = cosine[q], es = e * s, slope = lane_max(lane_fnma(e, c, one), least),
+                       by = walker_inverse(slope), newton = ((M[q] - E[q]) + es) * by, h = 0.5 * newton * es * by;
+            real step = newton * lane_fma(h, h - one, one), turn_s, turn_c;
             step = lane_max(-most, lane_min(step, most));
             far = far | (lane_abs(step) > 0x1p-18 * slope);
-            const real z = step * step; /* |step| <= 1/2: the series' next terms are below 1e-17 */
-            real turn_s = one, turn_c = one;
-            LANE_UNROLL_FULLY
-            for (int k = 11; k > 1; k -= 2) {
-                turn_s = lane_fnma(z * lane_set(1.0 / (k * (k - 1))), turn_s, one);
-                turn_c = lane_fnma(z * lane_set(1.0 / ((k + 1) * k)), turn_c, one);
-            }
-            turn_s = step * turn_s;
-            turn_c = lane_fnma(0.5 * z, turn_c, one);
+            walker_series(step, 12, &turn_s, &turn_c); /* the next terms are below 1e-19 */
             E[q] = E[q] + step;
             sine[q] = lane_fma(s, turn_c, c * turn_s);
             cosine[q] = lane_fnma(s, turn_s, c * turn_c);
         }
         open = open & far;
     }
+    LANE_UNROLL_FULLY
+    for (int q = 0; q < WALKER_TIMES; q++)
+        inverse[q] = walker_inverse(lane_max(lane_fnma(e, cosine[q], one), least));
 }
 
 /* How much orbit i moves body b. f: m_i over the mass that it moves. */
@@ -97,16 +151,16 @@ LANE_FN void walker_ellipses(const shoal_walk *walk, const shoal_sights *leg, la
         for (int i = 1; i < n; i++) {
             const walker_orbit *orbit = &orbits[i];
             const real e = orbit->e, root = lane_sqrt((1.0 - e) * (1.0 + e)), speed = orbit->n * orbit->a;
-            real mean[WALKER_TIMES], sine[WALKER_TIMES], cosine[WALKER_TIMES];
+            real mean[WALKER_TIMES], sine[WALKER_TIMES], cosine[WALKER_TIMES], inverse[WALKER_TIMES];
             LANE_UNROLL_FULLY
             for (int q = 0; q < WALKER_TIMES; q++) {
                 const double time = leg->times[row + q < leg->n_times ? row + q : leg->n_times - 1];
                 mean[q] = lane_fma(orbit->n, lane_set(time - walk->epoch), orbit->M);
             }
-            walker_kepler_times(e, mean, there, sine, cosine);
+            walker_kepler_times(e, mean, there, sine, cosine, inverse);
             LANE_UNROLL_FULLY
             for (int q = 0; q < WALKER_TIMES; q++) {
-                const real fast = speed / lane_fnma(e, cosine[q], lane_set(1.0));
+                const real fast = speed * inverse[q];
                 along[0][i][q] = orbit->a * (cosine[q] - e);
                 along[1][i][q] = orbit->a * root * sine[q];
                 along[2][i][q] = -fast * sine[q];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_ellipses.c: likelihoods of bodies that do not attract each other, velocities as light brings them, and criteria of
- * stability. What is seen of one planet is that of an integration; of heavy planets at the epoch that of their states;
- * of HD 164922 RadVel's. Light travel and redshifts are those of a two-body motion in closed form. What is not stable by
- * formulas that are written here once more is -infinity.
+ * test_ellipses.c: likelihoods of bodies that do not attract each other, velocities as light brings them, and criteria
+ * of stability. What is seen of one planet is that of an integration; of heavy planets at the epoch that of their
+ * states; of HD 164922 RadVel's. Light travel and redshifts are those of a two-body motion in closed form. What is not
+ * stable by formulas that are written here once more is -infinity.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -127,8 +127,8 @@ static void shares_are_those_of_the_states(void **state)
     }
 }
 
-/* RadVel 1.6.7: RVLikelihood with RVModel, basis "per tc secosw sesinw logk", on its file 164922_fixed.txt: at the point
- * where its tutorial begins (offsets 0, jitters 2.6), and at an eccentric one. */
+/* RadVel 1.6.7: RVLikelihood with RVModel, basis "per tc secosw sesinw logk", on its file 164922_fixed.txt: at the
+ * point where its tutorial begins (offsets 0, jitters 2.6), and at an eccentric one. */
 static void hd_164922_is_that_of_radvel(void **state)
 {
     static const struct {
@@ -303,7 +303,7 @@ static void velocities_are_those_of_light(void **state)
 
 enum { WALKERS = 900 };
 
-/* The relative deficit of planets b (inner) and c, which are inclined to each other, and the bounds of both criteria. */
+/* The relative deficit of planets b (inner) and c, inclined to each other, and the bounds of both criteria. */
 static void deficits(double e1, double alpha, double m1, double m2, double e2, double tilt, double *c, double bound[2])
 {
     const double gamma = m1 / m2, g1 = gamma * sqrt(alpha * (1 - e1 * e1)), g2 = sqrt(1 - e2 * e2);

@@ -225,7 +225,8 @@ static void close_to(const char *what, double lnl, double right, double error)
 }
 
 /* celerite2 0.3.3: GaussianProcess.log_likelihood with SHOTerm, RotationTerm, ComplexTerm, RealTerm and a sum of two;
- * george 0.4.4: Matern32Kernel(20^2) times 9; RadVel 1.6.7: QuasiPerKernel with its formula of ln L; NumPy: the formula of CeleriteKernel. */
+ * george 0.4.4: Matern32Kernel(20^2) times 9; RadVel 1.6.7: QuasiPerKernel with its formula of ln L; NumPy: the formula
+ * of CeleriteKernel. */
 static void other_programs_say_the_same(void **state)
 {
     static const struct {

@@ -144,8 +144,8 @@ const shoal_key shoal_keys[] = {
           "transit_time: mid-transits of a body, when its distance from the first body is least in the plane of the "
           "sky; occultation_time: the same behind it; impact_parameter: that distance in radii of the first body; "
           "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body "
-          "from the first one; along_scan: of a body from a point, along the scans of Gaia; proper_motion: those of the "
-          "first body by Hipparcos, by Gaia and between them, of the HGCA"),
+          "from the first one; along_scan: of a body from a point, along the scans of Gaia; proper_motion: those of "
+          "the first body by Hipparcos, by Gaia and between them, of the HGCA"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
     OTHER("data", TEXT, "format", "columns",
@@ -174,14 +174,14 @@ const shoal_key shoal_keys[] = {
     REAL("data", "missing", "", -INFINITY, ANY, NULL,
          "ln L of a transit that the model does not have, in the place of its term"),
     VALUE("data", BOOLEAN, "light_travel", "", 0, 0, 1, NULL, NULL,
-          "whether times of transits are those of arrival, and velocities those of the light that arrives, with light from "
-          "the barycentre taking no time"),
+          "whether times of transits are those of arrival, and velocities those of the light that arrives, with light "
+          "from the barycentre taking no time"),
     VALUE("data", BOOLEAN, "relativity", "", 0, 0, 1, NULL, NULL,
           "whether velocities have the transverse Doppler effect and the gravitational redshift of the other bodies"),
     REAL("data", "offset", "", 0, ANY, NULL, "added to what is seen"),
     VALUE("data", BOOLEAN, "marginal", "", 0, 0, 1, NULL, NULL,
-          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, of proper motions "
-          "over pm_ra and pm_dec, with priors of density 1 per unit"),
+          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, of proper "
+          "motions over pm_ra and pm_dec, with priors of density 1 per unit"),
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
     REAL("data", "freedom", "", 0, 0, "normal errors",
          "degrees of freedom of Student's t distribution of the errors, which forgives outliers"),
@@ -194,22 +194,23 @@ const shoal_key shoal_keys[] = {
     REAL("data", "pm_dec", "", 0, ANY, NULL, "the same towards north"),
 
     OTHER("data", TEXT, "covariance", "independent errors",
-          "a table without a heading: the covariance matrix of the errors, a row for each of these data in their order, "
-          "in their unit squared; it takes the place of the errors"),
+          "a table without a heading: the covariance matrix of the errors, a row for each of these data in their "
+          "order, in their unit squared; it takes the place of the errors"),
 
     OTHER("processes", TEXT, "name", NULL, "of this process, unique among processes and data"),
     VALUE("processes", CHOICE, "kernel", "", NAN, 0, SHOAL_KERNELS - 1, SHOAL_KERNEL_CHOICES, NULL,
-          "the covariance at a distance t in time. quasi_periodic: sigma^2 exp(-t^2 / decay^2 - sin^2(pi t / period) / "
-          "(2 width^2)). sho: a damped oscillator of that undamped period and quality, driven by noise. rotation: two of "
-          "them, of the period and of its half; mix is the ratio of their variances. exponential: sigma^2 exp(-t / "
-          "decay). complex: sigma^2 exp(-t / decay) (cos(2 pi t / period) + sine sin(2 pi t / period)). periodic: "
-          "sigma^2 / (2 + mix) exp(-t / decay) (cos(2 pi t / period) + 1 + mix). matern32: sigma^2 (1 + x) exp(-x), "
-          "x = sqrt(3) t / decay"),
+          "the covariance at a distance t in time. quasi_periodic: sigma^2 exp(-t^2 / decay^2 - sin^2(pi t / period) "
+          "/ (2 width^2)). sho: a damped oscillator of that undamped period and quality, driven by noise. rotation: "
+          "two of them, of the period and of its half; mix is the ratio of their variances. exponential: sigma^2 "
+          "exp(-t / decay). complex: sigma^2 exp(-t / decay) (cos(2 pi t / period) + sine sin(2 pi t / period)). "
+          "periodic: sigma^2 / (2 + mix) exp(-t / decay) (cos(2 pi t / period) + 1 + mix). matern32: sigma^2 (1 + x) "
+          "exp(-x), x = sqrt(3) t / decay"),
     TEXTS("processes", "data", NULL,
-          "names of the velocities that have this process in common; two processes have all of them in common, or none, "
-          "and those of all add"),
+          "names of the velocities that have this process in common; two processes have all of them in common, or "
+          "none, and those of all add"),
     REAL("processes", "sigma", "", NAN, 0, "a parameter", "standard deviation, in the unit of the data"),
-    REAL("processes", "period", "", NAN, POSITIVE, "a parameter", "of quasi_periodic, sho, rotation, complex, periodic"),
+    REAL("processes", "period", "", NAN, POSITIVE, "a parameter",
+         "of quasi_periodic, sho, rotation, complex, periodic"),
     REAL("processes", "decay", "", NAN, POSITIVE, "a parameter",
          "time, of quasi_periodic, exponential, complex, periodic, matern32"),
     REAL("processes", "width", "", NAN, POSITIVE, "a parameter", "of quasi_periodic: its harmonic content"),
@@ -220,10 +221,11 @@ const shoal_key shoal_keys[] = {
     REAL("processes", "sine", "", 0, ANY, NULL, "of complex: the sine's part"),
 
     VALUE("likelihood", CHOICE, "motion", "", 0, 0, 1, "integrated|keplerian", NULL,
-          "keplerian: bodies do not attract each other, and each goes on its ellipse; integrator and forces are not used"),
+          "keplerian: bodies do not attract each other, and each goes on its ellipse; integrator and forces are not "
+          "used"),
     VALUE("likelihood", CHOICE, "stability", "", 0, 0, 2, "any|amd|hill", NULL,
-          "what planets must be at run.t_start, else ln L is -infinity. amd: their angular momentum deficit lets no two "
-          "orbits touch (Laskar & Petit 2017); hill: it leaves all pairs Hill-stable (Petit et al. 2018)"),
+          "what planets must be at run.t_start, else ln L is -infinity. amd: their angular momentum deficit lets no "
+          "two orbits touch (Laskar & Petit 2017); hill: it leaves all pairs Hill-stable (Petit et al. 2018)"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
           "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),

@@ -712,8 +712,8 @@ LANE_FN real lane_log(real x)
     return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
 }
 
-/* e^x for x < 700, error below 1 ulp; 0 where it is below e^-700. x = k ln 2 + r, |r| < 0.35, and Taylor's series to r^13
- * (the next term is below 1e-17). */
+/* e^x for x < 700, error below 1 ulp; 0 where it is below e^-700. x = k ln 2 + r, |r| < 0.35, and Taylor's series to
+ * r^13 (the next term is below 1e-17). */
 LANE_FN real lane_exp(real x)
 {
     const mask none = x < lane_set(-700.0);

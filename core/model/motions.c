@@ -7,8 +7,8 @@
  *     slope = 12 / T^3 integral of s x(s),    mean = 1 / T integral of x(s),    -T/2 < s < T/2
  *
  * by Gauss-Legendre quadrature. The motion between the missions is the difference of their means over that of the
- * epochs. What is left out: when in that time a mission did scan the star, and the parallax, which the catalogues fitted
- * beside it.
+ * epochs. What is left out: when in that time a mission did scan the star, and the parallax, which the catalogues
+ * fitted beside it.
  */
 #include <gsl/gsl_integration.h>
 #include <stdlib.h>

@@ -24,8 +24,8 @@ LANE_FN real walker_number(const shoal_walk *walk, const shoal_walker_number *nu
 #define WALKER_GIVEN(name)  ((body->given & 1ull << SHOAL_BODY_##name) != 0)
 #define WALKER_NUMBER(name) walker_number(walk, &body->number[SHOAL_BODY_##name], id)
 
-/* An orbit of which later ones may be told. Angles in radians; n is the mean motion; the first axis of its plane leads to
- * the pericentre. */
+/* An orbit of which later ones may be told. Angles in radians; n is the mean motion; the first axis of its plane leads
+ * to the pericentre. */
 typedef struct walker_orbit {
     real a, e, n, pomega, sense, M;
     real first[3], second[3];

@@ -4,8 +4,9 @@
  *
  *     ln L = -r K^-1 r / 2 - ln det(2 pi K) / 2,    r = values - model
  *
- * in three ways, which all make independent numbers z of r, with variances d: r K^-1 r = sum of z^2 / d. The derivatives
- * by the numbers that are integrated over go the same way, so that the integral is that of generalised least squares.
+ * in three ways, which all make independent numbers z of r, with variances d: r K^-1 r = sum of z^2 / d. The
+ * derivatives by the numbers that are integrated over go the same way, so that the integral is that of generalised
+ * least squares.
  *
  *     a matrix of the errors   z = Q r in the directions of its eigenvectors, d = eigenvalue + jitter^2
  *     sums of exponentials     K = L D L in O(n) (celerite: Foreman-Mackey et al. 2017, doi:10.3847/1538-3881/aa9332,

@@ -57,7 +57,7 @@ typedef struct shoal_study_tie {
 
 /* The numbers of data that may be parameters. */
 #define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature) X(parallax) X(ra) X(dec) X(pm_ra) X(pm_dec)
-/* And those of `processes`, which count on from them; which `data` these are of goes on, too, behind the last data. */
+/* And those of `processes`, which count on from them. A process counts as a set behind the last of `data`. */
 #define SHOAL_PROCESS_NUMBER_LIST(X) \
     X(sigma) X(period) X(decay) X(width) X(quality) X(quality_difference) X(mix) X(sine)
 enum {

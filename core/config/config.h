@@ -48,7 +48,7 @@ const shoal_key *shoal_body_key(int key);
 /* What data are of: in the order of the choices. */
 #define SHOAL_DATA_KIND_CHOICES                                                                                    \
     "velocity|transit_time|occultation_time|impact_parameter|transit_duration|separation|position_angle|delta_ra|" \
-    "delta_dec|along_scan"
+    "delta_dec|along_scan|proper_motion"
 enum {
     SHOAL_DATA_VELOCITY,
     SHOAL_DATA_TRANSIT_TIME,
@@ -60,8 +60,13 @@ enum {
     SHOAL_DATA_DELTA_RA,
     SHOAL_DATA_DELTA_DEC,
     SHOAL_DATA_ALONG_SCAN,
+    SHOAL_DATA_PROPER_MOTION,
     SHOAL_DATA_KINDS
 };
+
+/* Covariances of Gaussian processes: in the order of the choices. */
+#define SHOAL_KERNEL_CHOICES "quasi_periodic|sho|rotation|exponential|complex|periodic|matern32"
+enum { SHOAL_KERNELS = 7 };
 
 /* X(name, keys it needs (with ?: may have), doc) */
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                    \

@@ -63,6 +63,8 @@ const shoal_key shoal_keys[] = {
     OTHER("", LIST, "sweep", "no grid", "axes of a grid; the first is the slowest, the last the fastest"),
     OTHER("", GROUP, "sample", "no random values", "random parameters; at each point of the grid if there is one"),
     OTHER("", LIST, "data", "no likelihood", "measurements of the system, for its likelihood"),
+    OTHER("", LIST, "processes", "independent errors", "Gaussian processes that data have in common"),
+    OTHER("", GROUP, "likelihood", "as without its keys", "what the likelihood of data assumes"),
     OTHER("", GROUP, "fit", "as without its keys", "how `shoal fit` finds the posterior of a study with data"),
     OTHER("", GROUP, "integrator", NULL, "the propagator, its step and its own parameters"),
     OTHER("", GROUP, "gravitation", "form = \"auto\"", "how forces are summed"),
@@ -109,7 +111,7 @@ const shoal_key shoal_keys[] = {
     OTHER("sample", LIST, "tied", "none", "numbers that follow from a parameter"),
     VALUE("sample.parameters", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose parameter is random"),
     OTHER("sample.parameters", TEXT, "data", "body",
-          "name of the data whose number is a parameter of the likelihood, for instance jitter"),
+          "name of the data, or of the process, whose number is a parameter of the likelihood, for instance jitter"),
     TEXTS("sample.parameters", "also", "none", "further bodies whose parameter gets the same value"),
     OTHER("sample.parameters", TEXT, "parameter", NULL, "any number of a body, for instance \"e\""),
     VALUE("sample.parameters", CHOICE, "distribution", "", NAN, 0, SHOAL_DISTRIBUTIONS - 1, DISTRIBUTION_WORDS,
@@ -142,11 +144,13 @@ const shoal_key shoal_keys[] = {
           "transit_time: mid-transits of a body, when its distance from the first body is least in the plane of the "
           "sky; occultation_time: the same behind it; impact_parameter: that distance in radii of the first body; "
           "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body "
-          "from the first one; along_scan: of a body from a point, along the scans of Gaia"),
+          "from the first one; along_scan: of a body from a point, along the scans of Gaia; proper_motion: those of "
+          "the first body by Hipparcos, by Gaia and between them, of the HGCA"),
     OTHER("data", TEXT, "file", NULL,
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
     OTHER("data", TEXT, "format", "columns",
           "what the table is (see the list of formats); its velocities of the star, or transits of the body, are read"),
+    OTHER("data", TEXT, "object", "the table's only one", "of a table of many stars: the number of Hipparcos"),
     OTHER("data", TEXT, "time", "as the table says",
           "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they "
           "become TDB, and time_zero is in days"),
@@ -170,11 +174,14 @@ const shoal_key shoal_keys[] = {
     REAL("data", "missing", "", -INFINITY, ANY, NULL,
          "ln L of a transit that the model does not have, in the place of its term"),
     VALUE("data", BOOLEAN, "light_travel", "", 0, 0, 1, NULL, NULL,
-          "whether times of transits are those of arrival, with light from the barycentre taking no time"),
+          "whether times of transits are those of arrival, and velocities those of the light that arrives, with light "
+          "from the barycentre taking no time"),
+    VALUE("data", BOOLEAN, "relativity", "", 0, 0, 1, NULL, NULL,
+          "whether velocities have the transverse Doppler effect and the gravitational redshift of the other bodies"),
     REAL("data", "offset", "", 0, ANY, NULL, "added to what is seen"),
     VALUE("data", BOOLEAN, "marginal", "", 0, 0, 1, NULL, NULL,
-          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, with priors "
-          "of density 1 per unit"),
+          "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, of proper "
+          "motions over pm_ra and pm_dec, with priors of density 1 per unit"),
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
     REAL("data", "freedom", "", 0, 0, "normal errors",
          "degrees of freedom of Student's t distribution of the errors, which forgives outliers"),
@@ -185,6 +192,40 @@ const shoal_key shoal_keys[] = {
     REAL("data", "dec", "", 0, ANY, NULL, "the same towards north"),
     REAL("data", "pm_ra", "", 0, ANY, NULL, "its motion towards east, mas a unit of time"),
     REAL("data", "pm_dec", "", 0, ANY, NULL, "the same towards north"),
+
+    OTHER("data", TEXT, "covariance", "independent errors",
+          "a table without a heading: the covariance matrix of the errors, a row for each of these data in their "
+          "order, in their unit squared; it takes the place of the errors"),
+
+    OTHER("processes", TEXT, "name", NULL, "of this process, unique among processes and data"),
+    VALUE("processes", CHOICE, "kernel", "", NAN, 0, SHOAL_KERNELS - 1, SHOAL_KERNEL_CHOICES, NULL,
+          "the covariance at a distance t in time. quasi_periodic: sigma^2 exp(-t^2 / decay^2 - sin^2(pi t / period) "
+          "/ (2 width^2)). sho: a damped oscillator of that undamped period and quality, driven by noise. rotation: "
+          "two of them, of the period and of its half; mix is the ratio of their variances. exponential: sigma^2 "
+          "exp(-t / decay). complex: sigma^2 exp(-t / decay) (cos(2 pi t / period) + sine sin(2 pi t / period)). "
+          "periodic: sigma^2 / (2 + mix) exp(-t / decay) (cos(2 pi t / period) + 1 + mix). matern32: sigma^2 (1 + x) "
+          "exp(-x), x = sqrt(3) t / decay"),
+    TEXTS("processes", "data", NULL,
+          "names of the velocities that have this process in common; two processes have all of them in common, or "
+          "none, and those of all add"),
+    REAL("processes", "sigma", "", NAN, 0, "a parameter", "standard deviation, in the unit of the data"),
+    REAL("processes", "period", "", NAN, POSITIVE, "a parameter",
+         "of quasi_periodic, sho, rotation, complex, periodic"),
+    REAL("processes", "decay", "", NAN, POSITIVE, "a parameter",
+         "time, of quasi_periodic, exponential, complex, periodic, matern32"),
+    REAL("processes", "width", "", NAN, POSITIVE, "a parameter", "of quasi_periodic: its harmonic content"),
+    REAL("processes", "quality", "", NAN, POSITIVE, "a parameter",
+         "of sho; of rotation: of the second oscillator, less 1/2"),
+    REAL("processes", "quality_difference", "", NAN, 0, "a parameter", "of rotation: how much more the first one has"),
+    REAL("processes", "mix", "", NAN, 0, "a parameter", "of rotation, periodic"),
+    REAL("processes", "sine", "", 0, ANY, NULL, "of complex: the sine's part"),
+
+    VALUE("likelihood", CHOICE, "motion", "", 0, 0, 1, "integrated|keplerian", NULL,
+          "keplerian: bodies do not attract each other, and each goes on its ellipse; integrator and forces are not "
+          "used"),
+    VALUE("likelihood", CHOICE, "stability", "", 0, 0, 2, "any|amd|hill", NULL,
+          "what planets must be at run.t_start, else ln L is -infinity. amd: their angular momentum deficit lets no "
+          "two orbits touch (Laskar & Petit 2017); hill: it leaves all pairs Hill-stable (Petit et al. 2018)"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
           "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),

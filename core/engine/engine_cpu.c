@@ -292,6 +292,8 @@ static void walk_part(void *user, long first, long last)
         if (args.sights.n_times == 0)
             continue;
         entry[SHOAL_WALKER_BEGIN](&args, first, last);
+        if (args.walk->keplerian)
+            continue;
         entry[SHOAL_PREPARE](&args, first, last);
         entry[SHOAL_OBSERVE](&args, first, last);
     }
@@ -308,7 +310,7 @@ static shoal_status cpu_walk(shoal_engine *engine, const int *list, long n, cons
     cpu_call call = call_of(engine, list, n, SHOAL_ALL_STEPS);
     call.part = walk_part;
     call.args.walk = &walk;
-    const double steps = walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS] +
+    const double steps = (walk.keplerian ? 0 : walk.end[SHOAL_FORWARDS] + walk.end[SHOAL_BACKWARDS]) +
                          COPY * (double)(walk.leg[SHOAL_FORWARDS].n_times + walk.leg[SHOAL_BACKWARDS].n_times);
     return launch(&call, steps);
 }

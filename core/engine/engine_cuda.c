@@ -662,6 +662,12 @@ static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result
     there->bodies = PLACE(walk->bodies, walk->n_bodies);
     there->sets = PLACE(walk->sets, walk->n_sets);
     there->data = PLACE(walk->data, walk->n_data);
+    there->parts = PLACE(walk->parts, walk->n_parts);
+    there->groups = PLACE(walk->groups, walk->n_groups);
+    there->processes = PLACE(walk->processes, walk->n_processes);
+    there->places = PLACE(walk->places, walk->n_places);
+    there->rotations = PLACE(walk->rotations, walk->n_rotations);
+    there->work = ROOM(walk->work, (size_t)walk->n_work * n_systems);
     for (int i = 0; i < SHOAL_LEGS; i++) {
         const shoal_sights *leg = &walk->leg[i];
         there->leg[i].times = PLACE(leg->times, leg->n_times);
@@ -727,7 +733,8 @@ static int walk_legs(shoal_engine *engine, long n)
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         engine->args.sights = engine->walk_host.leg[leg];
         engine->args.walk_leg = leg;
-        for (int i = 0; i < SHOAL_COUNT(entries) && result == 0 && engine->args.sights.n_times > 0; i++)
+        const int n_entries = engine->walk_host.keplerian ? 1 : SHOAL_COUNT(entries);
+        for (int i = 0; i < n_entries && result == 0 && engine->args.sights.n_times > 0; i++)
             result = walk_queue(engine, entries[i], n);
     }
     return result ? result : walk_queue(engine, SHOAL_WALKER_END, n);

@@ -59,7 +59,10 @@ static void describe(shoal_fit *fit)
         fit->names[i] = shoal_model_parameter(fit->model, i);
         fit->units[i] = "";
         if (parameter->set >= 0) {
-            if (parameter->number == SHOAL_SET_offset || parameter->number == SHOAL_SET_jitter)
+            if (parameter->number == SHOAL_PROCESS_period || parameter->number == SHOAL_PROCESS_decay)
+                fit->units[i] = shoal_config_unit(&study->config, "time", fit->unit[i]);
+            else if (parameter->number == SHOAL_SET_offset || parameter->number == SHOAL_SET_jitter ||
+                     parameter->number == SHOAL_PROCESS_sigma)
                 fit->units[i] = shoal_data_unit(study, parameter->set, fit->unit[i]);
             else if (parameter->number >= SHOAL_SET_parallax && parameter->number <= SHOAL_SET_dec)
                 fit->units[i] = "mas";

@@ -29,6 +29,7 @@ static int panel_of(const shoal_drawn *d, int set)
 {
     const int kind = shoal_drawn_kind(d->study, set);
     return kind < SHOAL_DATA_SEPARATION        ? -1
+           : kind == SHOAL_DATA_PROPER_MOTION  ? -1
            : kind == SHOAL_DATA_ALONG_SCAN     ? SCANS
            : kind == SHOAL_DATA_POSITION_ANGLE ? ANGLES
                                                : LENGTHS;

@@ -180,6 +180,12 @@ LANE_FN real lane_split(real x, real *fraction)
     return __longlong_as_double((bits >> 52) | 0x4330000000000000LL) - (0x1p52 + 1023);
 }
 
+/* x 2^e of integers e, where no exponent leaves its range. */
+LANE_FN real lane_scale(real x, real e)
+{
+    return __longlong_as_double(__double_as_longlong(x) + (__double_as_longlong(e + 0x1.8p52) << 52));
+}
+
 LANE_FN real lane_load(const double *base, lane_id id, int slot, int n_slots)
 {
     return base[SHOAL_AT(id, slot, n_slots)];
@@ -188,6 +194,10 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
 {
     if (where)
         base[SHOAL_AT(id, slot, n_slots)] = value;
+}
+LANE_FN void lane_put(double *base, lane_id id, int slot, int n_slots, mask where, real value)
+{
+    lane_store(base, id, slot, n_slots, where, value);
 }
 
 /* Item i of rows of n numbers, a row for each system. */
@@ -435,6 +445,11 @@ LANE_FN real lane_power_seed(real x, double power)
     return (real)((lane_bits)lane_fma(log, lane_set(power), lane_set(0x1p52 + 0x3ff00000)) << 32);
 }
 
+LANE_FN real lane_scale(real x, real e)
+{
+    return (real)((lane_bits)x + ((lane_bits)(e + 0x1.8p52) << 52));
+}
+
 LANE_FN real lane_split(real x, real *fraction)
 {
     const lane_bits bits = (lane_bits)x;
@@ -462,6 +477,14 @@ LANE_FN void lane_store(double *base, lane_id id, int slot, int n_slots, mask wh
     for (int l = 0; l < LANES; l++)
         if (where[l])
             base[SHOAL_AT(id.system[l], slot, n_slots)] = value[l];
+}
+/* As lane_store, of lanes of a list: those that are in a row are all there. */
+LANE_FN void lane_put(double *base, lane_id id, int slot, int n_slots, mask where, real value)
+{
+    if (id.in_row)
+        __builtin_memcpy(base + SHOAL_AT(id.system[0], slot, n_slots), &value, sizeof value);
+    else
+        lane_store(base, id, slot, n_slots, where, value);
 }
 
 LANE_FN real lane_load_row(const double *rows, lane_id id, int n, int i)
@@ -687,6 +710,21 @@ LANE_FN real lane_log(real x)
         p = lane_fma(p, z, lane_set(2.0 / q));
     p = f - s * lane_fnma(z, p, f);
     return lane_fma(e, lane_set(0x1.62e42feep-1), lane_fma(e, lane_set(0x1.a39ef35793c76p-33), p)) + (x - x);
+}
+
+/* e^x for x < 700, error below 1 ulp; 0 where it is below e^-700. x = k ln 2 + r, |r| < 0.35, and Taylor's series to
+ * r^13 (the next term is below 1e-17). */
+LANE_FN real lane_exp(real x)
+{
+    const mask none = x < lane_set(-700.0);
+    const real k = lane_floor(lane_fma(x, lane_set(0x1.71547652b82fep+0), lane_set(0.5))),
+               r = lane_fnma(k, lane_set(0x1.a39ef35793c76p-33), lane_fnma(k, lane_set(0x1.62e42feep-1), x));
+    real p = lane_set(1.0);
+    LANE_UNROLL_FULLY
+    for (int q = 13; q >= 1; q--)
+        p = lane_fma(r * lane_set(1.0 / q), p, lane_set(1.0));
+    return lane_select(none, lane_set(0.0),
+                       lane_scale(lane_select(none, lane_set(1.0), p), lane_select(none, lane_set(0.0), k)));
 }
 
 /* The angle of the point (x, y), -pi to pi, error below 2.5 ulp; 0 at the origin. t is the smaller of |x|, |y| over the

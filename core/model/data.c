@@ -27,6 +27,7 @@ typedef struct reader {
     int n_cells;
     shoal_data *data;
     long room;
+    shoal_motions_said motions;
 } reader;
 
 /* Cut a line at commas, or at spaces. */
@@ -122,16 +123,20 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
         [SHOAL_DATA_ALONG_SCAN] = SHOAL_OBSERVED_along_scan};
     const bool transits = r->kind == SHOAL_DATA_TRANSIT_TIME, velocities = r->kind == SHOAL_DATA_VELOCITY;
     const int body = row->body >= 0                                   ? row->body
-                     : velocities || r->kind == SHOAL_DATA_ALONG_SCAN ? 0
+                     : velocities || r->kind >= SHOAL_DATA_ALONG_SCAN ? 0
                                                                       : r->data->body[r->set];
-    if (row->kind != observed[r->kind] || body != r->data->body[r->set] || row->flag)
+    const bool motions = r->kind == SHOAL_DATA_PROPER_MOTION, east = row->kind == SHOAL_OBSERVED_pm_ra,
+               is = motions ? east || row->kind == SHOAL_OBSERVED_pm_dec : row->kind == observed[r->kind];
+    const long index = r->data->n - (long)r->data->set[r->set].first;
+    if (!is || body != r->data->body[r->set] || row->flag)
         return SHOAL_OK;
-    if (row->correlation != 0)
+    if (row->correlation != 0 && !motions)
         return shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
                                  "no correlated errors (line %ld of the table)", row->line);
     const double unit = transits     ? shoal_config_factor(config, "time") / r->factor
                         : velocities ? shoal_config_number(config, r->group, "data", "unit") != 0 ? 1000 : 1
                         : r->kind == SHOAL_DATA_POSITION_ANGLE ? r->study->angle
+                        : motions                              ? mas * r->factor / shoal_config_factor(config, "time")
                                                                : mas;
     const double value = transits ? row->value - r->time_zero : row->value;
     r->numbered = r->numbered && row->number >= 0;
@@ -139,9 +144,14 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
                                     (double[NUMBERS]){row->time, value / unit, row->error / unit, (double)row->number});
     if (!status) {
         shoal_datum *datum = &r->data->datum[r->data->n - 1];
-        datum->sine = sin(row->angle);
-        datum->cosine = cos(row->angle);
+        datum->sine = motions ? east : sin(row->angle);
+        datum->cosine = motions ? !east : cos(row->angle);
         datum->parallax_factor = row->parallax_factor;
+    }
+    if (!status && motions && index < SHOAL_MOTIONS) {
+        r->motions.until[index] = (row->until - r->time_zero) * r->factor;
+        r->motions.correlation[index] = row->correlation;
+        r->motions.year = 365.25 * r->factor;
     }
     return status;
 }
@@ -161,6 +171,7 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
     const shoal_observations_said said = {.format = format,
                                           .time = shoal_config_string(r->group, "time", NULL),
                                           .unit = shoal_config_string(r->group, "unit", NULL),
+                                          .object = shoal_config_string(r->group, "object", NULL),
                                           .error = NAN,
                                           .body = -1};
     shoal_units days;
@@ -231,6 +242,7 @@ static shoal_status read_columns(reader *r)
         [SHOAL_DATA_DELTA_RA] = {3, {TIME, VALUE, ERROR}, {"time", "delta_ra", "error"}},
         [SHOAL_DATA_DELTA_DEC] = {3, {TIME, VALUE, ERROR}, {"time", "delta_dec", "error"}},
         [SHOAL_DATA_ALONG_SCAN] = {3, {TIME, VALUE, ERROR}, {"time", "along_scan", "error"}},
+        [SHOAL_DATA_PROPER_MOTION] = {3, {TIME, VALUE, ERROR}, {"time", "proper_motion", "error"}},
     };
     const config_setting_t *columns = config_setting_get_member(r->group, "columns");
     const bool times = of[r->kind].column[1] == TIME;
@@ -263,7 +275,8 @@ static shoal_status check_keys(const reader *r)
     enum {
         VELOCITIES = 1 << SHOAL_DATA_VELOCITY,
         SCANS = 1 << SHOAL_DATA_ALONG_SCAN,
-        SKY = (2 << SHOAL_DATA_ALONG_SCAN) - (1 << SHOAL_DATA_SEPARATION),
+        MOTIONS = 1 << SHOAL_DATA_PROPER_MOTION,
+        SKY = (2 << SHOAL_DATA_PROPER_MOTION) - (1 << SHOAL_DATA_SEPARATION),
         TRANSITS = (1 << SHOAL_DATA_SEPARATION) - (1 << SHOAL_DATA_TRANSIT_TIME)
     };
     static const struct {
@@ -273,26 +286,28 @@ static shoal_status check_keys(const reader *r)
                 {"t0", TRANSITS},
                 {"period", TRANSITS},
                 {"missing", TRANSITS},
-                {"light_travel", TRANSITS},
+                {"light_travel", TRANSITS | VELOCITIES},
+                {"relativity", VELOCITIES},
                 {"offset", VELOCITIES | TRANSITS},
                 {"trend", VELOCITIES | TRANSITS},
                 {"curvature", VELOCITIES | TRANSITS},
-                {"marginal", VELOCITIES | TRANSITS | SCANS},
+                {"marginal", VELOCITIES | TRANSITS | SCANS | MOTIONS},
                 {"parallax", SKY & ~(1 << SHOAL_DATA_POSITION_ANGLE)},
                 {"ra", SCANS},
                 {"dec", SCANS},
-                {"pm_ra", SCANS},
-                {"pm_dec", SCANS}};
+                {"pm_ra", SCANS | MOTIONS},
+                {"pm_dec", SCANS | MOTIONS}};
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = config_setting_get_member(r->group, keys[i].key);
         if (setting && !(keys[i].kinds >> r->kind & 1))
             return shoal_config_fail(&r->study->config, setting, NULL, NULL, "no such key of data of this kind");
     }
-    const bool relative = r->kind >= SHOAL_DATA_SEPARATION && r->kind != SHOAL_DATA_ALONG_SCAN;
+    const bool relative = r->kind >= SHOAL_DATA_SEPARATION && r->kind < SHOAL_DATA_ALONG_SCAN;
     if (relative && r->data->body[r->set] == 0)
         return shoal_config_fail(&r->study->config, r->group, "body", NULL, "a body other than the first one");
-    if (r->kind == SHOAL_DATA_ALONG_SCAN && !config_setting_get_member(r->group, "format"))
-        return shoal_config_fail(&r->study->config, r->group, "format", NULL, "the format of a table of scans");
+    if (r->kind >= SHOAL_DATA_ALONG_SCAN && !config_setting_get_member(r->group, "format"))
+        return shoal_config_fail(&r->study->config, r->group, "format", NULL, "the format of a table of %s",
+                                 r->kind == SHOAL_DATA_ALONG_SCAN ? "scans" : "proper motions");
     return SHOAL_OK;
 }
 
@@ -302,7 +317,7 @@ static void read_sky(const reader *r, shoal_walker_set *set)
     set->sky = SHOAL_SKY_SEPARATION + (r->kind - SHOAL_DATA_SEPARATION);
     set->factor = 1 / (149597870700 * shoal_units_factor(&r->si, "length"));
     set->turn = 2 * M_PI / r->study->angle;
-    set->reference = r->kind != SHOAL_DATA_ALONG_SCAN; /* from the first body; make_sights knows where it is seen */
+    set->reference = r->kind < SHOAL_DATA_ALONG_SCAN; /* from the first body; make_sights knows where it is seen */
 }
 
 /* What is said of a set beside its measurements. */
@@ -322,11 +337,15 @@ static shoal_status read_set(reader *r, int i)
         status = shoal_config_body(config, body, r->study->body_name, r->study->walkers.n_bodies, &r->data->body[i]);
     if (status)
         return status;
-    set->met = -1;
+    set->met = set->group = -1;
     set->missing = -INFINITY;
     const double unit = shoal_config_number(config, r->group, "data", "unit") == 0 ? 1 : 1000;
     set->factor = -1 / (unit * shoal_units_factor(&r->si, "velocity")); /* it recedes along -z */
+    const double light = 1 / (299792458 * shoal_units_factor(&r->si, "velocity"));
     set->epoch = r->study->t_start;
+    if (r->kind == SHOAL_DATA_VELOCITY && shoal_config_number(config, r->group, "data", "light_travel") != 0)
+        set->light = light;
+    set->relativity = shoal_config_number(config, r->group, "data", "relativity") != 0 ? light : 0;
     set->marginal = shoal_config_number(config, r->group, "data", "marginal") != 0;
     r->factor = shoal_config_factor(config, "time");
     r->time_zero = shoal_config_number(config, r->group, "data", "time_zero");
@@ -408,18 +427,39 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
                                         data, i);
         if (!status && r.kind == SHOAL_DATA_ALONG_SCAN && data->set[i].marginal)
             status = check_scans(&r);
+        double covariance[SHOAL_MOTIONS * SHOAL_MOTIONS];
+        const bool motions = r.kind == SHOAL_DATA_PROPER_MOTION;
+        if (!status && motions)
+            status = shoal_motions_add(study, r.group, &r.motions, data, i, covariance);
+        if (!status)
+            status = shoal_noise_covariance(study, r.group, data, i, motions ? covariance : NULL);
     }
-    return status;
+    return status ? status : shoal_noise_processes(study, data);
 }
 
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE])
 {
-    const config_setting_t *group = config_setting_get_elem(shoal_config_lookup(&study->config, "data"), (unsigned)set);
+    const config_setting_t *list = shoal_config_lookup(&study->config, "data");
+    const int n = config_setting_length(list);
+    if (set >= n) { /* a process: of the first of its data */
+        const config_setting_t *process = config_setting_get_elem(shoal_config_lookup(&study->config, "processes"),
+                                                                  (unsigned)(set - n));
+        const char *name = config_setting_get_string_elem(config_setting_get_member(process, "data"), 0);
+        for (set = n - 1; set > 0; set--)
+            if (strcmp(shoal_config_string(config_setting_get_elem(list, (unsigned)set), "name", ""), name) == 0)
+                break;
+    }
+    const config_setting_t *group = config_setting_get_elem(list, (unsigned)set);
     const int kind = (int)shoal_config_number(&study->config, group, "data", "kind");
     if (kind == SHOAL_DATA_VELOCITY)
         return shoal_config_string(group, "unit", "m/s");
     if (kind == SHOAL_DATA_IMPACT_PARAMETER)
         return "";
+    if (kind == SHOAL_DATA_PROPER_MOTION) {
+        char time[SHOAL_UNIT_SIZE];
+        snprintf(unit, SHOAL_UNIT_SIZE, "mas/%.12s", shoal_config_unit(&study->config, "time", time));
+        return unit;
+    }
     if (kind >= SHOAL_DATA_SEPARATION && kind != SHOAL_DATA_POSITION_ANGLE)
         return "mas";
     return shoal_config_unit(&study->config, kind == SHOAL_DATA_POSITION_ANGLE ? "angle" : "time", unit);
@@ -432,5 +472,11 @@ void shoal_data_release(shoal_data *data)
     free(data->datum);
     free(data->conjunctions);
     free(data->row_of);
+    free(data->groups);
+    free(data->processes);
+    free(data->process_at);
+    free(data->places);
+    free(data->rotations);
+    free(data->parts);
     *data = (shoal_data){0};
 }

@@ -17,10 +17,11 @@ struct shoal_model {
     shoal_plan *plan;
     shoal_data data;
     shoal_walk walk;
-    double *times[SHOAL_LEGS], *met;
+    double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
     long n_walkers;
+    char line[256]; /* the plan's, on ellipses; else empty */
 };
 
 static shoal_status out_of_memory(const shoal_model *model)
@@ -34,20 +35,41 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether data of a set are seen at their own times: neither at conjunctions nor as sums of places. */
+static bool is_seen(const shoal_walker_set *set)
+{
+    return set->met < 0 && set->sky != SHOAL_SKY_MOTION;
+}
+
+static bool is_of_leg(const shoal_model *model, double time, int leg)
+{
+    return (time < model->walk.epoch) == (leg == SHOAL_BACKWARDS);
+}
+
+/* The row of a time in the list of a leg, whose times have the sign of its direction. */
+static int row_of(const double *times, long n, int leg, double time)
+{
+    const double t = leg == SHOAL_FORWARDS ? time : -time;
+    return (int)((const double *)bsearch(&t, times, (size_t)n, sizeof *times, compare) - times);
+}
+
 /* The times of a leg, each once, in its direction; those of the epoch are forwards. */
 static shoal_status make_leg(shoal_model *model, int leg)
 {
     const shoal_data *data = &model->data;
     const double epoch = model->walk.epoch, sign = leg == SHOAL_FORWARDS ? 1 : -1;
-    double *times = model->times[leg] = malloc((size_t)(data->n + 1) * sizeof *times);
+    double *times = model->times[leg] = malloc((size_t)(data->n + data->n_parts + 1) * sizeof *times);
     const double last = leg == SHOAL_FORWARDS ? data->to : -data->from; /* that a conjunction may have */
     long n = 0, n_kept = 0;
     if (!times)
         return out_of_memory(model);
     for (int i = 0; i < data->n_sets; i++)
-        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++)
-            if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS))
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && is_seen(&data->set[i]); j++)
+            if (is_of_leg(model, data->datum[j].time, leg))
                 times[n++] = sign * data->datum[j].time;
+    for (int j = 0; j < data->n_parts; j++)
+        if (is_of_leg(model, data->parts[j].time, leg))
+            times[n++] = sign * data->parts[j].time;
     if (last > sign * epoch)
         times[n++] = last;
     qsort(times, (size_t)n, sizeof *times, compare);
@@ -55,13 +77,15 @@ static shoal_status make_leg(shoal_model *model, int leg)
         if (i == 0 || times[i] != times[n_kept - 1])
             times[n_kept++] = times[i];
     for (int i = 0; i < data->n_sets; i++)
-        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++) {
-            const double t = sign * data->datum[j].time;
-            const double *at = bsearch(&t, times, (size_t)n_kept, sizeof *times, compare);
-            if ((data->datum[j].time < epoch) == (leg == SHOAL_BACKWARDS) && at) {
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && is_seen(&data->set[i]); j++)
+            if (is_of_leg(model, data->datum[j].time, leg)) {
                 data->datum[j].leg = leg;
-                data->datum[j].row = (int)(at - times);
+                data->datum[j].row = row_of(times, n_kept, leg, data->datum[j].time);
             }
+    for (int j = 0; j < data->n_parts; j++)
+        if (is_of_leg(model, data->parts[j].time, leg)) {
+            data->parts[j].leg = leg;
+            data->parts[j].row = row_of(times, n_kept, leg, data->parts[j].time);
         }
     for (long i = 0; i < n_kept; i++)
         times[i] *= sign;
@@ -89,27 +113,48 @@ static shoal_status make_sights(shoal_model *model)
     const shoal_data *data = &model->data;
     shoal_walk *walk = &model->walk;
     int n_what = 0;
-    model->what = calloc(4 * (size_t)data->n_sets, sizeof *model->what);
+    const int n_states = 6 * walk->n_bodies;
+    bool all = false; /* states are seen, for velocities as light brings them */
+    model->what = calloc(4 * (size_t)data->n_sets + (size_t)n_states, sizeof *model->what);
     if (!model->what)
         return out_of_memory(model);
+    for (int i = 0; i < data->n_sets; i++)
+        all = all || data->set[i].light > 0 || data->set[i].relativity > 0;
+    for (int c = 0; c < n_states && all; c++)
+        model->what[n_what++] = c;
     for (int i = 0; i < data->n_sets; i++) {
         shoal_walker_set *set = &data->set[i];
         if (set->met >= 0)
             continue;
         const int first = set->sky ? NORTH : LINE_OF_SIGHT, n = set->sky ? 2 : 1;
+        set->body = data->body[i];
+        set->place = n_what;
+        if (set->light > 0 || set->relativity > 0) {
+            model->what[n_what++] = 6 * set->body + LINE_OF_SIGHT;
+            data->body[i] = set->place;
+            continue;
+        }
         const int place = place_of(model->what, &n_what, 6 * data->body[i] + first, n);
         if (set->reference)
             set->reference = place_of(model->what, &n_what, first, n) - place;
         data->body[i] = place;
     }
     for (int i = 0; i < data->n_sets; i++)
-        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++)
-            data->datum[j].row = data->datum[j].row * n_what + data->body[i];
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n && data->set[i].met < 0; j++) {
+            shoal_datum *datum = &data->datum[j];
+            datum->row = datum->row * n_what + data->body[i];
+            for (int q = datum->first_part; q < datum->first_part + datum->n_parts; q++)
+                data->parts[q].row = data->parts[q].row * n_what + data->body[i];
+        }
     const size_t n_padded = (size_t)(model->n_walkers + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
     const bool here = model->plan->engine_type == &shoal_engine_cpu;
-    const size_t n_met = (size_t)data->n_rows * (size_t)data->n_met * n_padded;
+    const size_t n_met = (size_t)data->n_rows * (size_t)data->n_met * n_padded,
+                 n_work = (size_t)walk->n_work * n_padded;
     if (here && n_met > 0 && !(model->met = shoal_allocate(n_met, sizeof(double))))
         return out_of_memory(model);
+    if (here && n_work > 0 && !(model->work = shoal_allocate(n_work, sizeof(double))))
+        return out_of_memory(model);
+    walk->work = model->work;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         shoal_sights *sights = &walk->leg[leg];
         const size_t n_seen = (size_t)sights->n_times * (size_t)n_what * n_padded;
@@ -131,12 +176,19 @@ static shoal_status make_sights(shoal_model *model)
 /* A number of a set comes from parameter p: factor theta + add. */
 static shoal_status set_number(shoal_model *model, int i, int number, int p, double factor, double add)
 {
+    if (i >= model->data.n_sets) { /* of a process, which noise.c has checked */
+        shoal_walker_process *process = &model->data.processes[model->data.process_at[i - model->data.n_sets]];
+        shoal_walker_number *of = &(&process->sigma)[number - SHOAL_SET_NUMBERS];
+        *of = (shoal_walker_number){p, of->factor * factor, of->factor * add};
+        return SHOAL_OK;
+    }
     shoal_walker_set *set = &model->data.set[i];
     const bool of_scans = number >= SHOAL_SET_ra, of_sky = number >= SHOAL_SET_parallax;
     const bool has = number == SHOAL_SET_jitter ? true
-                     : of_scans                 ? set->sky == SHOAL_SKY_SCAN
-                     : of_sky                   ? set->sky != SHOAL_SKY_NONE && set->sky != SHOAL_SKY_ANGLE
-                                                : set->sky == SHOAL_SKY_NONE;
+                     : of_scans
+                         ? set->sky == SHOAL_SKY_SCAN || (set->sky == SHOAL_SKY_MOTION && number >= SHOAL_SET_pm_ra)
+                     : of_sky ? set->sky != SHOAL_SKY_NONE && set->sky != SHOAL_SKY_ANGLE
+                              : set->sky == SHOAL_SKY_NONE;
     const char *name = model->study->walkers.parameters[p].name;
     shoal_walker_number *of = &(&set->offset)[number];
     if (!has)
@@ -236,7 +288,12 @@ static shoal_status make_walk(shoal_model *model)
             return shoal_fail(model->context, SHOAL_E_INPUT,
                               "%s: %s comes from sample.file: expected a distribution, its prior", model->study->path,
                               walkers->parameters[p].name);
-    if (model->study->options.steps_per_orbit > 0) /* of which system? ln L would depend on the draws of `sample` */
+    const shoal_config *config = &model->study->config;
+    const config_setting_t *said = shoal_config_lookup(config, "likelihood");
+    walk->keplerian = shoal_config_number(config, said, "likelihood", "motion") == 1;
+    walk->stability = (int)shoal_config_number(config, said, "likelihood", "stability");
+    if (model->study->options.steps_per_orbit > 0 &&
+        !walk->keplerian) /* of which system? ln L would depend on the draws of `sample` */
         return shoal_config_fail(&model->study->config, shoal_config_lookup(&model->study->config, "integrator"),
                                  "steps_per_orbit", NULL, "dt for a likelihood, the same step for all parameters");
     shoal_status status = shoal_data_read(model->study, &model->data);
@@ -245,10 +302,24 @@ static shoal_status make_walk(shoal_model *model)
     status = set_parameters(model);
     if (status)
         return status;
+    if (walk->keplerian && model->data.n_conjunctions > 0)
+        return shoal_config_fail(config, config_setting_get_member(said, "motion"), NULL, NULL,
+                                 "\"integrated\" motion for transits");
     walk->n_sets = model->data.n_sets;
     walk->n_data = model->data.n;
     walk->sets = model->data.set;
     walk->data = model->data.datum;
+    walk->n_parts = model->data.n_parts;
+    walk->parts = model->data.parts;
+    walk->n_groups = model->data.n_groups;
+    walk->groups = model->data.groups;
+    walk->n_processes = model->data.n_processes;
+    walk->processes = model->data.processes;
+    walk->n_places = model->data.n_places;
+    walk->places = model->data.places;
+    walk->n_rotations = model->data.n_rotations;
+    walk->rotations = model->data.rotations;
+    walk->n_work = (int)model->data.n_work;
     for (int leg = 0; leg < SHOAL_LEGS && !status; leg++)
         status = make_leg(model, leg);
     if (!status)
@@ -267,6 +338,9 @@ static shoal_status make_walk(shoal_model *model)
                           model->study->path);
     walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
     walk->fixed = !plan->propagator->adaptive;
+    const char *comma = strchr(shoal_plan_line(plan), ',');
+    if (walk->keplerian)
+        snprintf(model->line, sizeof model->line, "ellipses%s", comma ? comma : "");
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         const shoal_sights *of = &walk->leg[leg];
         const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;
@@ -321,6 +395,7 @@ void shoal_model_destroy(shoal_model **model)
         free(old->walk.leg[leg].seen);
     }
     free(old->met);
+    free(old->work);
     free(old->lnl);
     free(old->what);
     free(old->list);
@@ -330,7 +405,7 @@ void shoal_model_destroy(shoal_model **model)
 
 const char *shoal_model_plan_line(const shoal_model *model)
 {
-    return model ? shoal_plan_line(model->plan) : "";
+    return !model ? "" : *model->line ? model->line : shoal_plan_line(model->plan);
 }
 
 int shoal_model_n_parameters(const shoal_model *model)

@@ -6,6 +6,8 @@
  *     model.c   makes walkers of a study and evaluates them
  *     data.c    reads measurements
  *     transits.c  numbers transits
+ *     motions.c  places that make proper motions
+ *     noise.c   correlated errors: covariances, Gaussian processes
  */
 #ifndef SHOAL_MODEL_H
 #define SHOAL_MODEL_H
@@ -26,13 +28,24 @@ typedef struct shoal_data {
     int n_conjunctions, n_rows, n_met;
     shoal_conjunctions *conjunctions;
     int *row_of, n_row_of;
+    /* correlated errors: sets that have processes in common, and covariances (walker.h) */
+    int n_groups, n_processes;
+    shoal_walker_group *groups;
+    shoal_walker_process *processes; /* [n_processes] in the order of groups */
+    int *process_at;                 /* [n_processes of the config] where it is among them */
+    long n_places, n_rotations;
+    shoal_walker_place *places;
+    double *rotations;
+    shoal_walker_part *parts; /* [n_parts] of proper motions, in the order of data */
+    int n_parts;
+    long n_work;     /* numbers that a walker needs room for */
     double from, to; /* the times within which conjunctions can be; empty if there are none */
 } shoal_data;
 
 /* Read the files that a config names. Released with shoal_data_release on failure, too. */
 shoal_status shoal_data_read(const shoal_study *study, shoal_data *data);
 void shoal_data_release(shoal_data *data);
-/* The unit of a set's values; unit: room for it. */
+/* The unit of the values of a set, or of a process behind the last set; unit: room for it. */
 const char *shoal_data_unit(const shoal_study *study, int set, char unit[SHOAL_UNIT_SIZE]);
 
 /* ---- transits.c -------------------------------------------------------------------------------------------------- */
@@ -48,5 +61,27 @@ typedef struct shoal_transits_said {
 
 /* Number the data of set i, which have been read, and give them rows of conjunctions. */
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i);
+
+/* ---- motions.c --------------------------------------------------------------------------------------------------- */
+
+/* What is said of a star's proper motions: [6], of Hipparcos, of both, of Gaia, towards east and north. */
+enum { SHOAL_MOTIONS = 6 };
+typedef struct shoal_motions_said {
+    double until[SHOAL_MOTIONS], correlation[SHOAL_MOTIONS]; /* NaN of a moment; with the one before */
+    double year;                                             /* in inner units */
+} shoal_motions_said;
+
+/* The places that make the proper motions of set i, and the covariance [6][6] of their errors. */
+shoal_status shoal_motions_add(const shoal_study *study, const config_setting_t *group, const shoal_motions_said *said,
+                               shoal_data *data, int i, double covariance[]);
+
+/* ---- noise.c ----------------------------------------------------------------------------------------------------- */
+
+/* The covariance of the errors of set i, whose data have been read: of the file that the set names, else `known`, if
+ * that is not NULL. */
+shoal_status shoal_noise_covariance(const shoal_study *study, const config_setting_t *group, shoal_data *data, int i,
+                                    const double *known);
+/* The processes of a config, of sets that have been read. */
+shoal_status shoal_noise_processes(const shoal_study *study, shoal_data *data);
 
 #endif

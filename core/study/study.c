@@ -65,7 +65,8 @@ static shoal_status read_systems(const shoal_config *config, shoal_study *study)
             return shoal_config_fail(config, system, NULL, NULL, "bodies or file");
         return shoal_systems_build(config, study);
     }
-    static const char *const others[] = {"system.bodies", "system.elements", "system.count", "sweep", "sample", "data"};
+    static const char *const others[] = {"system.bodies", "system.elements", "system.count", "sweep", "sample",
+                                         "data",          "processes",       "likelihood"};
     for (int i = 0; i < SHOAL_COUNT(others); i++) {
         const config_setting_t *other = shoal_config_lookup(config, others[i]);
         if (other)

@@ -45,7 +45,7 @@ typedef struct shoal_sample {
 typedef struct shoal_study_parameter {
     char name[2 * SHOAL_NAME_SIZE]; /* "b.P", "hires.jitter" */
     double factor;                  /* to inner units */
-    int set, number;                /* of data: which of `data`, SHOAL_SET_*; set = -1: of bodies */
+    int set, number;                /* of data, processes: which of them, SHOAL_SET_*; set = -1: of bodies */
     bool drawn;                     /* it comes from sample.file and has no prior */
     shoal_sample prior;
 } shoal_study_parameter;
@@ -58,11 +58,19 @@ typedef struct shoal_study_tie {
 
 /* The numbers of data that may be parameters. */
 #define SHOAL_SET_NUMBER_LIST(X) X(offset) X(jitter) X(trend) X(curvature) X(parallax) X(ra) X(dec) X(pm_ra) X(pm_dec)
+/* And those of `processes`, which count on from them. A process counts as a set behind the last of `data`. */
+#define SHOAL_PROCESS_NUMBER_LIST(X) \
+    X(sigma) X(period) X(decay) X(width) X(quality) X(quality_difference) X(mix) X(sine)
 enum {
 #define X(name) SHOAL_SET_##name,
     SHOAL_SET_NUMBER_LIST(X)
 #undef X
-        SHOAL_SET_NUMBERS
+        SHOAL_SET_NUMBERS,
+    SHOAL_PROCESS_FIRST = SHOAL_SET_NUMBERS - 1,
+#define X(name) SHOAL_PROCESS_##name,
+    SHOAL_PROCESS_NUMBER_LIST(X)
+#undef X
+        SHOAL_ALL_NUMBERS
 };
 
 /* draws.c: whether a file of draws is a posterior in HDF5; columns of one: values [*n_rows][n_names], malloc'd. wanted:

@@ -114,37 +114,51 @@ static shoal_status read_bodies(builder *b)
     return SHOAL_OK;
 }
 
-/* A number of data that is a parameter of the likelihood. */
+/* The group of `data`, or of `processes` behind the last data, by its number; NULL: there are fewer. */
+static const config_setting_t *group_of_set(const shoal_config *config, int set)
+{
+    const config_setting_t *data = shoal_config_lookup(config, "data"),
+                           *processes = shoal_config_lookup(config, "processes");
+    const int n = list_length(data);
+    if (set < n)
+        return config_setting_get_elem(data, (unsigned)set);
+    return set < n + list_length(processes) ? config_setting_get_elem(processes, (unsigned)(set - n)) : NULL;
+}
+
+/* A number of data or of a process that is a parameter of the likelihood. */
 static shoal_status read_data_target(const builder *b, const config_setting_t *group, const config_setting_t *data,
                                      variation *v)
 {
 #define X(name) #name,
-    static const char *const known[] = {SHOAL_SET_NUMBER_LIST(X)};
+    static const char *const known[] = {SHOAL_SET_NUMBER_LIST(X) SHOAL_PROCESS_NUMBER_LIST(X)};
 #undef X
-    const config_setting_t *list = shoal_config_lookup(b->config, "data"),
-                           *place = config_setting_get_member(group, "parameter");
+    const config_setting_t *place = config_setting_get_member(group, "parameter");
     const char *word = config_setting_get_string(place), *name = config_setting_get_string(data);
     static const char *const useless[] = {"body", "also"};
     for (int i = 0; i < SHOAL_COUNT(useless); i++)
         if (config_setting_get_member(group, useless[i]))
             return shoal_config_fail(b->config, config_setting_get_member(group, useless[i]), NULL, NULL,
                                      "either body or data");
-    const int n_sets = list_length(list);
-    for (v->set = 0; v->set < n_sets; v->set++)
-        if (strcmp(shoal_config_string(config_setting_get_elem(list, (unsigned)v->set), "name", ""), name) == 0)
+    const config_setting_t *set;
+    for (v->set = 0; (set = group_of_set(b->config, v->set)); v->set++)
+        if (strcmp(shoal_config_string(set, "name", ""), name) == 0)
             break;
-    if (v->set == n_sets)
-        return shoal_config_fail(b->config, data, NULL, NULL, "the name of one of `data`");
-    for (v->key = SHOAL_SET_NUMBERS - 1; v->key >= 0 && strcmp(known[v->key], word) != 0;)
+    if (!set)
+        return shoal_config_fail(b->config, data, NULL, NULL, "the name of one of `data` or `processes`");
+    const bool process = v->set >= list_length(shoal_config_lookup(b->config, "data"));
+    const int first = process ? SHOAL_SET_NUMBERS : 0, end = process ? SHOAL_ALL_NUMBERS : SHOAL_SET_NUMBERS;
+    for (v->key = end - 1; v->key >= first && strcmp(known[v->key], word) != 0;)
         v->key--;
-    if (v->key < 0)
-        return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known, SHOAL_SET_NUMBERS),
-                                 "a number of data: offset, jitter, trend, curvature, parallax, ra, dec, "
-                                 "pm_ra or pm_dec");
+    if (v->key < first)
+        return shoal_config_fail(b->config, place, NULL, shoal_nearest(word, known + first, end - first),
+                                 process ? "a number of a process: sigma, period, decay, width, quality, "
+                                           "quality_difference, mix or sine"
+                                         : "a number of data: offset, jitter, trend, curvature, parallax, ra, dec, "
+                                           "pm_ra or pm_dec");
     for (const variation *other = b->variations; other < v; other++)
         if (other->set == v->set && other->key == v->key)
             return shoal_config_fail(b->config, place, NULL, NULL, "a parameter that is varied only once");
-    const config_setting_t *written = config_setting_get_member(config_setting_get_elem(list, (unsigned)v->set), word);
+    const config_setting_t *written = config_setting_get_member(set, word);
     if (written)
         return shoal_config_fail(b->config, written, NULL, NULL, "no value of its own: it is a parameter");
     v->moves = b->moves + (v - b->variations) * b->n_bodies;
@@ -156,19 +170,19 @@ static shoal_status read_data_target(const builder *b, const config_setting_t *g
 static const shoal_parameter *row_of(const variation *v)
 {
 #define X(name) #name,
-    static const char *const names[] = {SHOAL_SET_NUMBER_LIST(X)};
+    static const char *const names[] = {SHOAL_SET_NUMBER_LIST(X) SHOAL_PROCESS_NUMBER_LIST(X)};
 #undef X
+    const char *section = v->key < SHOAL_SET_NUMBERS ? "data" : "processes";
     /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): read_data_target found the key */
-    return v->set < 0 ? &shoal_body_key(v->key)->row : &shoal_key_find("data", names[v->key])->row;
+    return v->set < 0 ? &shoal_body_key(v->key)->row : &shoal_key_find(section, names[v->key])->row;
 }
 
 /* "b.P", "hires.jitter" */
 static void name_variation(const builder *b, const variation *v, char *name, size_t size)
 {
-    const config_setting_t *list = shoal_config_lookup(b->config, "data");
     snprintf(name, size, "%s.%s",
              v->set < 0 ? b->study->body_name[v->body]
-                        : shoal_config_string(config_setting_get_elem(list, (unsigned)v->set), "name", ""),
+                        : shoal_config_string(group_of_set(b->config, v->set), "name", ""),
              row_of(v)->name);
 }
 
@@ -681,6 +695,11 @@ static shoal_status keep_walkers(builder *b)
 {
     shoal_study_walkers *walkers = &b->study->walkers;
     const config_setting_t *sweep = shoal_config_lookup(b->config, "sweep");
+    static const char *const useless[] = {"processes", "likelihood"};
+    for (int i = 0; i < SHOAL_COUNT(useless); i++)
+        if (shoal_config_lookup(b->config, useless[i]) && !shoal_config_lookup(b->config, "data"))
+            return shoal_config_fail(b->config, shoal_config_lookup(b->config, useless[i]), NULL, NULL,
+                                     "no %s without data", useless[i]);
     if (!shoal_config_lookup(b->config, "data") || (sweep && b->posterior))
         return SHOAL_OK;
     if (sweep)

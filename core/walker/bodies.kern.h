@@ -24,9 +24,11 @@ LANE_FN real walker_number(const shoal_walk *walk, const shoal_walker_number *nu
 #define WALKER_GIVEN(name)  ((body->given & 1ull << SHOAL_BODY_##name) != 0)
 #define WALKER_NUMBER(name) walker_number(walk, &body->number[SHOAL_BODY_##name], id)
 
-/* An orbit of which later ones may be told. Angles in radians; n is the mean motion. */
+/* An orbit of which later ones may be told. Angles in radians; n is the mean motion; the first axis of its plane leads
+ * to the pericentre. */
 typedef struct walker_orbit {
     real a, e, n, pomega, sense, M;
+    real first[3], second[3];
 } walker_orbit;
 
 /* The angle within -pi..pi. */
@@ -291,6 +293,8 @@ LANE_FN mask walker_place(const shoal_walk *walk, lane_id id, int i, real mu, co
                second[3] = {-cos_O * sin_o - sin_O * cos_o * plane.cos_i, -sin_O * sin_o + cos_O * cos_o * plane.cos_i,
                             cos_o * plane.sin_i};
     for (int c = 0; c < 3; c++) {
+        orbit->first[c] = first[c];
+        orbit->second[c] = second[c];
         state[c] = lane_fma(x, first[c], y * second[c]);
         state[3 + c] = lane_fma(vx, first[c], vy * second[c]);
         good = good & (lane_abs(state[c]) < lane_set(1e100)) & (lane_abs(state[3 + c]) < lane_set(1e100));
@@ -382,6 +386,9 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
     return good;
 }
 
+#include "core/walker/ellipses.kern.h"
+#include "core/walker/stability.kern.h"
+
 /* Whether the last leg led nowhere. */
 LANE_FN mask walker_ended(const shoal_kernel_args *k, lane_id id)
 {
@@ -441,6 +448,8 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
     walker_clear(k, id, there);
     mask good = walker_make(walk, id, n, m, w, orbits);
     good = good & walker_resolves(walk, n, m, w);
+    if (walk->stability)
+        good = good & walker_stable(walk, n, m, orbits);
     for (int i = 0; i < n; i++) {
         const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;
         for (int c = 0; c < 6; c++)
@@ -458,6 +467,8 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
                                                         : zero;
         lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, there, value);
     }
+    if (walk->keplerian)
+        walker_ellipses(walk, &walk->leg[k->walk_leg], id, there, n, m, orbits);
 }
 
 #undef WALKER_GIVEN

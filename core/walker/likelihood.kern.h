@@ -8,6 +8,8 @@
  *            - (n + 1) / 2 ln(1 + (value - model)^2 / (n s^2))
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
+ * Errors may be correlated (correlated.kern.h).
+ *
  * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or
  * of scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal
  * equations' matrix and right side of the residuals without these numbers (Luger et al. 2017,
@@ -18,6 +20,8 @@
  *     (ra + pm_ra t + parallax y) sin psi + (dec + pm_dec t + parallax x) cos psi + parallax factor
  * (Holl et al. 2023, doi:10.1051/0004-6361/202244161, equation 6).
  *
+ * A proper motion is that of the barycentre and a sum of places with weights (core/model/motions.c).
+ *
  * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system
  * ended on the way, have ln L = -infinity.
  */
@@ -25,6 +29,7 @@
 #define SHOAL_WALKER_LIKELIHOOD_KERN_H
 
 #include "core/walker/bodies.kern.h"
+#include "core/walker/doppler.kern.h"
 
 /* ln 2 pi */
 #define WALKER_LOG_2PI 0x1.d67f1c864beb5p+0
@@ -43,6 +48,21 @@ LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_
     NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);
 #undef NUMBER
     return terms;
+}
+
+/* A proper motion: that of the barycentre, and what places at some times make of one. */
+LANE_FN real walker_motion(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                           const shoal_datum *datum, lane_id id)
+{
+    real sum = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < datum->n_parts; i++) {
+        const shoal_walker_part *part = &walk->parts[datum->first_part + i];
+        const shoal_sights *leg = &walk->leg[part->leg];
+        const int slot = part->row + (datum->sine > 0 ? 1 : 0);
+        sum = lane_fma(lane_set(part->weight), lane_load(leg->seen, id, slot, (int)leg->n_times * leg->n_what), sum);
+    }
+    return lane_fma(set->factor * terms->parallax, sum, datum->sine > 0 ? terms->pm_ra : terms->pm_dec);
 }
 
 /* A place in the sky: x to the north and y to the east, times the parallax. */
@@ -79,6 +99,8 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
 {
     const shoal_sights *leg = &walk->leg[datum->leg];
     const real t = lane_set(datum->time - set->epoch);
+    if (set->sky == SHOAL_SKY_MOTION)
+        return walker_motion(walk, set, terms, datum, id);
     if (set->sky)
         return walker_sky(walk, set, terms, datum, id);
     const real seen = set->met < 0
@@ -88,8 +110,38 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
                     lane_fma(t, lane_fma(t, terms->curvature, terms->trend), terms->offset));
 }
 
+/* The logarithm of a product of numbers > 0: mantissas multiply, exponents add. Infinity and NaN become NaN. */
+typedef struct walker_logs {
+    real exponent, mantissa;
+    int n;
+} walker_logs;
+
+LANE_FN void walker_logs_clear(walker_logs *logs)
+{
+    logs->exponent = lane_set(0.0);
+    logs->mantissa = lane_set(1.0);
+    logs->n = 0;
+}
+
+LANE_FN void walker_logs_add(walker_logs *logs, real x)
+{
+    enum { MOST = 512 }; /* whose product is below 2^1023 */
+    real mantissa;
+    logs->exponent = logs->exponent + (lane_split(x, &mantissa) + (x - x));
+    logs->mantissa = logs->mantissa * mantissa;
+    if (++logs->n % MOST == 0)
+        logs->exponent = logs->exponent + lane_split(logs->mantissa, &logs->mantissa);
+}
+
+LANE_FN real walker_logs_end(const walker_logs *logs)
+{
+    const real exponent = logs->exponent;
+    return lane_fma(exponent, lane_set(0x1.62e42feep-1),
+                    lane_fma(exponent, lane_set(0x1.a39ef35793c76p-33), lane_log(logs->mantissa)));
+}
+
 /* Sums over data of a model that is linear in some numbers: the normal equations' matrix and right side. */
-enum { WALKER_LINEAR = 4 };
+enum { WALKER_LINEAR = SHOAL_MOST_LINEAR };
 typedef struct walker_sums {
     real matrix[WALKER_LINEAR][WALKER_LINEAR], right[WALKER_LINEAR];
 } walker_sums;
@@ -102,7 +154,16 @@ LANE_FN int walker_slopes(const shoal_walker_set *set, const shoal_datum *datum,
     slope[1] = datum->cosine;
     slope[2] = t * datum->sine;
     slope[3] = t * datum->cosine;
-    return set->sky ? WALKER_LINEAR : 1;
+    return set->sky == SHOAL_SKY_MOTION ? 2 : set->sky ? 4 : 1;
+}
+
+LANE_FN void walker_sums_clear(walker_sums *sums)
+{
+    for (int i = 0; i < WALKER_LINEAR; i++) {
+        sums->right[i] = lane_set(0.0);
+        for (int j = 0; j < WALKER_LINEAR; j++)
+            sums->matrix[i][j] = lane_set(0.0);
+    }
 }
 
 /* The integral over the n numbers, as a term of ln L; *best: where the integrand is greatest. By Cholesky's
@@ -131,7 +192,24 @@ LANE_FN real walker_integral(walker_sums *sums, int n, real best[WALKER_LINEAR])
     return lnl;
 }
 
-/* long: sums over the data of a set */
+/* What the model says of a set's data, for who asked; best: the numbers that are integrated over. */
+LANE_FN void walker_predict(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
+                            const real *best, lane_id id, mask there)
+{
+    double slope[WALKER_LINEAR];
+    LANE_KEEP_ROLLED
+    for (long long j = set->first; walk->predicted && j < set->first + set->n; j++) {
+        real model = walker_model(walk, set, terms, &walk->data[j], id);
+        const int n_linear = set->marginal ? walker_slopes(set, &walk->data[j], slope) : 0;
+        for (int i = 0; i < n_linear; i++)
+            model = lane_fma(lane_set(slope[i]), best[set->column + i], model);
+        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there, model);
+    }
+}
+
+#include "core/walker/correlated.kern.h"
+
+/* Independent errors of a set. */
 LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_set *set, lane_id id, mask there)
 {
     const real zero = lane_set(0.0), jitter = walker_number(walk, &set->jitter, id), more = jitter * jitter;
@@ -139,13 +217,12 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     walker_sums sums;
     double slope[WALKER_LINEAR];
     int n_linear = 0;
-    for (int i = 0; i < WALKER_LINEAR; i++) {
-        sums.right[i] = zero;
-        for (int j = 0; j < WALKER_LINEAR; j++)
-            sums.matrix[i][j] = zero;
-    }
+    walker_logs logs;
+    walker_sums_clear(&sums);
+    walker_logs_clear(&logs);
+    const real one = lane_set(1.0);
     const long long last = set->first + set->n;
-    real sum = zero, logs = zero, missing = zero;
+    real sum = zero, n_there = zero, missing = zero;
     for (long long j = set->first; j < last; j++) {
         const shoal_datum *datum = &walk->data[j];
         const real model = walker_model(walk, set, &terms, datum, id),
@@ -153,10 +230,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
         const mask is = model == model;
         const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, datum->value - model, zero);
         if (set->freedom > 0)
-            sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, lane_set(1.0)));
+            sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, one));
         else
             sum = lane_fma(r * r, weight, sum);
-        logs = logs + lane_select(is, lane_log(s2) + set->constant, zero);
+        walker_logs_add(&logs, lane_select(is, s2, one));
+        n_there = n_there + lane_select(is, one, zero);
         missing = missing + lane_select(is, zero, lane_set(set->missing));
         if (!set->marginal)
             continue;
@@ -167,16 +245,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
                 sums.matrix[i][q] = lane_fma(lane_set(slope[i] * slope[q]), weight, sums.matrix[i][q]);
         }
     }
-    real lnl = missing - 0.5 * (sum + logs), best[WALKER_LINEAR];
+    real lnl = missing - 0.5 * (sum + lane_fma(n_there, lane_set(set->constant), walker_logs_end(&logs))),
+         best[WALKER_LINEAR];
     if (set->marginal)
         lnl = lnl + walker_integral(&sums, n_linear, best);
-    for (long long j = set->first; walk->predicted && j < last; j++) {
-        real model = walker_model(walk, set, &terms, &walk->data[j], id);
-        n_linear = set->marginal ? walker_slopes(set, &walk->data[j], slope) : 0;
-        for (int i = 0; i < n_linear; i++)
-            model = lane_fma(lane_set(slope[i]), best[i], model);
-        lane_store_row(walk->predicted, id, (int)walk->n_data, (int)j, there, model);
-    }
+    walker_predict(walk, set, &terms, best, id, there);
     return lnl;
 }
 
@@ -189,7 +262,17 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
-        lnl = lnl + walker_set_likelihood(walk, &walk->sets[i], id, there);
+        if (walk->sets[i].light > 0 || walk->sets[i].relativity > 0)
+            walker_doppler_put(k, &walk->sets[i], id, there);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < walk->n_sets; i++)
+        if (walk->sets[i].rotation >= 0)
+            lnl = lnl + walker_rotated_likelihood(walk, &walk->sets[i], id, there);
+        else if (walk->sets[i].group < 0)
+            lnl = lnl + walker_set_likelihood(walk, &walk->sets[i], id, there);
+    LANE_KEEP_ROLLED
+    for (int i = 0; i < walk->n_groups; i++)
+        lnl = lnl + walker_group_likelihood(walk, &walk->groups[i], id, there);
     lnl = lane_select(lane_abs(lnl) < lane_set(1e300), lnl, none);
     lane_store_row(walk->lnl, id, 1, 0, there, lnl);
 }

@@ -4,7 +4,10 @@
  * system of bodies at an epoch, what is seen of that system at the times of the data (shoal_sights), and ln L:
  *
  *     bodies.kern.h       theta -> bodies, and a record that starts at the epoch
+ *     ellipses.kern.h     bodies that do not attract each other -> what is seen
+ *     stability.kern.h    bodies -> whether they may last
  *     observe.kern.h, conjunctions.kern.h  bodies -> what is seen (integrators/)
+ *     doppler.kern.h      what is seen -> velocities as light brings them
  *     likelihood.kern.h   what is seen, theta -> ln L
  *
  * Data lie on both sides of the epoch: a walker makes two legs, forwards and backwards from the same bodies.
@@ -35,7 +38,18 @@ typedef struct shoal_walker_body {
 } shoal_walker_body;
 
 /* Places in the sky, of positions x (north), y (east): what they are measured as. */
-enum { SHOAL_SKY_NONE, SHOAL_SKY_SEPARATION, SHOAL_SKY_ANGLE, SHOAL_SKY_RA, SHOAL_SKY_DEC, SHOAL_SKY_SCAN };
+enum {
+    SHOAL_SKY_NONE,
+    SHOAL_SKY_SEPARATION,
+    SHOAL_SKY_ANGLE,
+    SHOAL_SKY_RA,
+    SHOAL_SKY_DEC,
+    SHOAL_SKY_SCAN,
+    SHOAL_SKY_MOTION
+};
+
+/* Criteria of stability: as the key likelihood.stability says. */
+enum { SHOAL_STABLE_ANY, SHOAL_STABLE_AMD, SHOAL_STABLE_HILL };
 
 /* Measurements of one instrument. Values and their numbers are in the data's unit. */
 typedef struct shoal_walker_set {
@@ -53,13 +67,59 @@ typedef struct shoal_walker_set {
     int sky;       /* SHOAL_SKY_* */
     int reference; /* rows from a position to that of the body which it is relative to, 0 = the barycentre */
     double turn;   /* angles: the data's unit of a whole turn */
+    int group;     /* that it belongs to, -1 = none: then its ln L is its own */
+    int column;    /* in its group: the first of its numbers that are integrated over */
+    /* From where on `rotations` has, of errors with a covariance: its eigenvectors [n][n], eigenvalues [n] and, in the
+     * directions of these vectors, the derivatives by the numbers that are integrated over [n][4]; -1 = independent. */
+    long long rotation;
+    /* Velocities as light brings them: 1 / c, or 0 without. All states are seen then, from the first component on, and
+     * what comes of them is kept at `place`. */
+    double light, relativity;
+    int body, place;
 } shoal_walker_set;
+
+/* Covariances of Gaussian processes at a distance in time: as the key processes.kernel says. */
+enum {
+    SHOAL_KERNEL_QUASI_PERIODIC,
+    SHOAL_KERNEL_SHO,
+    SHOAL_KERNEL_ROTATION,
+    SHOAL_KERNEL_EXPONENTIAL,
+    SHOAL_KERNEL_COMPLEX,
+    SHOAL_KERNEL_PERIODIC,
+    SHOAL_KERNEL_MATERN32
+};
+typedef struct shoal_walker_process {
+    int kernel; /* SHOAL_KERNEL_* */
+    shoal_walker_number sigma, period, decay, width, quality, quality_difference, mix, sine;
+} shoal_walker_process;
+
+/* Sets whose data have the same processes, and those. */
+typedef struct shoal_walker_group {
+    long long first, n; /* its data: of `places`, in the order of time */
+    int first_process, n_processes;
+    int n_linear; /* numbers that are integrated over */
+    int dense;    /* a kernel is no sum of exponentials */
+} shoal_walker_group;
+
+typedef struct shoal_walker_place {
+    int datum, set;
+} shoal_walker_place;
+
+enum { SHOAL_MOST_LINEAR = 8 };    /* numbers of a set, or of a group, that are integrated over */
+enum { SHOAL_MOST_PROCESSES = 4 }; /* of a group */
 
 typedef struct shoal_datum {
     int leg, row; /* where it is seen: row of that leg's sights, or of the conjunctions */
     double time, value, error;
     double sine, cosine, parallax_factor; /* of a scan: its direction from north through east */
+    int first_part, n_parts; /* of a proper motion: its places, of `parts`; sine = 1 towards east, cosine = 1 north */
 } shoal_datum;
+
+/* A proper motion is a sum of places at some times, with weights per the data's unit of time. */
+typedef struct shoal_walker_part {
+    double time, weight;
+    int leg, row; /* where x is seen */
+} shoal_walker_part;
 
 /* All that is the same for all walkers, and their arrays. */
 typedef struct shoal_walk {
@@ -69,10 +129,21 @@ typedef struct shoal_walk {
     double epoch;                    /* time of the elements */
     double step;                     /* length of a step */
     int fixed;                       /* all steps have that length */
+    int stability;                   /* SHOAL_STABLE_* that bodies must be */
+    int keplerian;                   /* bodies go on ellipses: no steps */
     double end[SHOAL_LEGS];          /* progress of each leg at its last time */
     const shoal_walker_body *bodies; /* [n_bodies] */
     const shoal_walker_set *sets;    /* [n_sets] */
     const shoal_datum *data;         /* of all sets */
+    int n_groups, n_processes, n_parts;
+    const shoal_walker_part *parts; /* [n_parts] */
+    long long n_places, n_rotations;
+    const shoal_walker_group *groups;      /* [n_groups] */
+    const shoal_walker_process *processes; /* [n_processes] */
+    const shoal_walker_place *places;      /* [n_places] */
+    const double *rotations;               /* [n_rotations] */
+    int n_work;
+    double *work; /* [chunk][n_work][lane] of correlated errors */
     shoal_sights leg[SHOAL_LEGS];
     const double *theta; /* [walker][n_parameters] */
     double *lnl;         /* [walker] */

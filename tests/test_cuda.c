@@ -106,7 +106,7 @@ static void options_that_are_cut_off_are_refused(void **state)
 
 /* Every propagator with all monitors; those with a short step for more body counts: without monitors, with the one
  * that every stability study has, with all. The row of an architecture and a set of monitors says for which body
- * counts; what takes longest is looked at least. */
+ * counts; what takes longest is looked at least. No text depends on the architecture: the older one has no monitors. */
 static void every_kernel_compiles(void **state)
 {
     const int ejection = 1 << shoal_monitor_find(NULL, "stop_on_ejection"), all = monitor_bits();
@@ -116,9 +116,9 @@ static void every_kernel_compiles(void **state)
         const char *propagators; /* NULL = every */
     } rows[] = {
         {90, all, {3}, NULL},
-        {90, 0, {2, 5, 9}, "hermite4 leapfrog mvs"},
+        {90, 0, {2, 5}, "hermite4 leapfrog mvs"},
         {90, ejection, {3, 9}, "hermite4 leapfrog mvs"},
-        {80, all, {2}, "hermite4 leapfrog mvs"},
+        {80, 0, {2}, "hermite4 leapfrog mvs"},
         {90, all, {9}, "mvs"},
     };
     char path[1024], folder[900];

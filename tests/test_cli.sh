@@ -63,8 +63,8 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run merge rerun query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
-for command in run merge rerun query plot verify generate convert list explain info bench; do
+for word in run merge status rerun query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
+for command in run merge status rerun query plot verify generate convert list explain info bench; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done

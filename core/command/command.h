@@ -14,6 +14,7 @@
 int run_main(int argc, char **argv);
 int fit_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
+int status_main(int argc, char **argv);
 int rerun_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);

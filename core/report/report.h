@@ -63,6 +63,39 @@ char *shoal_config_without_shard(const char *text, long *shard, long *n_shards);
 shoal_status shoal_result_merge(shoal_context *context, int n_given, const char *const *names,
                                 shoal_result *const *results, bool partial, shoal_result **merged);
 
+/* ---- status.c: how far the runs of a folder have come ------------------------------------------------------------ */
+
+typedef enum shoal_piece_state {
+    SHOAL_PIECE_DONE,
+    SHOAL_PIECE_RUNNING, /* a process is at work on it */
+    SHOAL_PIECE_FAILED,  /* begun, and nobody is: it was interrupted or killed, or an error ended it */
+    SHOAL_PIECE_WAITING, /* not begun */
+    SHOAL_PIECE_STATES
+} shoal_piece_state;
+
+/* A run: of a study in one piece, or of one of its shards. */
+typedef struct shoal_piece {
+    char *output;         /* its result file, whether it is there or not */
+    char *whole;          /* that of the whole study */
+    long shard, n_shards; /* from 1; 1 of 1: one piece */
+    shoal_piece_state state;
+    double fraction; /* done, of its steps */
+    double rate;     /* of that fraction, 1/s; 0: not known */
+} shoal_piece;
+
+/* Those of a folder, by study and shard; of a study that is begun also the shards that are waiting. malloc'd. */
+shoal_status shoal_pieces_find(shoal_context *context, const char *folder, shoal_piece **pieces, long *n);
+void shoal_pieces_destroy(shoal_piece **pieces, long n);
+
+typedef struct shoal_pieces_sum {
+    long n; /* pieces of one study, from the first one on */
+    long n_by_state[SHOAL_PIECE_STATES];
+    double fraction;
+    double seconds_left; /* if as many go on as run now; NAN: not known */
+} shoal_pieces_sum;
+/* Add up the pieces of the same study that are at the beginning of the list, n >= 1. */
+void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);
+
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* A word that the library does not know: a command of the program. */

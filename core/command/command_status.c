@@ -65,7 +65,7 @@ static void print_csv(const shoal_piece *pieces, long n)
     }
 }
 
-static void print_study(const shoal_piece *first, const shoal_pieces_sum *sum, int width, bool all)
+static void print_runs(const shoal_piece *first, const shoal_pieces_sum *sum, int width, bool all)
 {
     char left[32] = "-";
     if (sum->n_by_state[SHOAL_PIECE_RUNNING] > 0) {
@@ -102,7 +102,7 @@ static void print_table(const shoal_piece *pieces, long n, bool all)
     shoal_pieces_sum sum;
     for (long k = 0; k < n; k += sum.n) {
         shoal_pieces_add(&pieces[k], n - k, &sum);
-        print_study(&pieces[k], &sum, width, all);
+        print_runs(&pieces[k], &sum, width, all);
     }
 }
 

@@ -96,6 +96,26 @@ typedef struct shoal_pieces_sum {
 /* Add up the pieces of the same study that are at the beginning of the list, n >= 1. */
 void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);
 
+/* ---- shards.c: a study in shards that many processes share ------------------------------------------------------- */
+
+/* Into how many shards to cut a study that n_ranks processes share, of so many threads each or of a GPU: small ones, so
+ * that all end together, but such that a process has enough to do at a time. size: systems of a shard; 0 = chosen. */
+long shoal_shards_number(long n_systems, int n_ranks, int n_threads, bool on_gpu, long size);
+
+/* What there is to do of a study. */
+typedef struct shoal_shards {
+    long n;      /* shards in all; 1: the study is in one piece */
+    long n_todo; /* neither done nor another process's */
+    long *todo;  /* [n_todo] their numbers, from 1: those that were begun first; malloc'd */
+} shoal_shards;
+/* Find out, beside the study's output. n: into how many to cut it, unless it has been cut already; must: not into
+ * another number. force: do shards of another study again. Refused if the result is there, or what is there is of
+ * another study or of a run in one piece. */
+shoal_status shoal_shards_find(const shoal_study *study, long n, bool must, bool force, shoal_shards *shards);
+/* Merge the shards of that output, all done, into its file, then remove theirs unless `keep` is set. merged: the
+ * result. */
+shoal_status shoal_shards_join(shoal_context *context, const char *output, long n, bool keep, shoal_result **merged);
+
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* A word that the library does not know: a command of the program. */

@@ -57,6 +57,8 @@ static bool look_at(shoal_context *context, shoal_piece *piece)
         return true;
     }
     piece->state = is_locked(piece->output) ? SHOAL_PIECE_RUNNING : SHOAL_PIECE_FAILED;
+    if (has_journal && access(path, F_OK) != 0) /* its run has ended since */
+        return look_at(context, piece);
     piece->fraction = fmin(fmax(pace.fraction, 0), 1);
     if (piece->state == SHOAL_PIECE_RUNNING && pace.seconds > 0)
         piece->rate = fmax(pace.fraction - pace.began, 0) / pace.seconds;
@@ -148,15 +150,6 @@ static shoal_status add_entry(piece_list *to, const char *folder, const char *na
     return add(to, piece);
 }
 
-/* Name the file of another shard of the same study. */
-static char *shard_name(const shoal_piece *of, long shard)
-{
-    const int stem = shoal_name_stem(of->whole);
-    char *name;
-    return asprintf(&name, "%.*s.%ld-of-%ld%s", stem, of->whole, shard, of->n_shards, of->whole + stem) < 0 ? NULL
-                                                                                                            : name;
-}
-
 enum { MOST_SHARDS = 1000000 }; /* of a study whose waiting ones are listed */
 
 /* Add the shards that are not there, of a list in order. */
@@ -173,7 +166,7 @@ static shoal_status add_waiting(piece_list *to)
         for (long shard = first ? 1 : before + 1; shard < end && !status; shard++) {
             const shoal_piece *of = &to->piece[k];
             if (shard != before)
-                status = add(to, (shoal_piece){.output = shard_name(of, shard),
+                status = add(to, (shoal_piece){.output = shoal_shard_name(of->whole, shard, of->n_shards),
                                                .whole = strdup(of->whole),
                                                .shard = shard,
                                                .n_shards = of->n_shards,

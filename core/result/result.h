@@ -314,6 +314,7 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
 /* What is known of a result file without reading its rows. config: malloc'd. */
 typedef struct shoal_store_head {
     bool complete;
+    char version[32];
     char *config;
 } shoal_store_head;
 /* Refused if it is no result file of an ensemble. */

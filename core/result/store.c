@@ -532,6 +532,8 @@ shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_
     if (!status)
         status = shoal_h5_get(&at.h5, "/", "complete", H5T_NATIVE_INT, &complete);
     if (!status)
+        status = shoal_h5_get_word(&at.h5, "/", "version", head->version, sizeof head->version);
+    if (!status)
         status = shoal_h5_get_text(&at.h5, "/", "config", &head->config);
     head->complete = complete != 0;
     shoal_h5_close(&at.h5);

@@ -24,6 +24,13 @@ char *shoal_output_name(const shoal_study *study, const char *file)
     return asprintf(&output, "%.*s%s%s", stem, name, shard, file ? file + stem : ".h5") < 0 ? NULL : output;
 }
 
+char *shoal_shard_name(const char *whole, long shard, long n_shards)
+{
+    const int stem = shoal_name_stem(whole);
+    char *name;
+    return asprintf(&name, "%.*s.%ld-of-%ld%s", stem, whole, shard, n_shards, whole + stem) < 0 ? NULL : name;
+}
+
 /* The last ".i-of-N" in a file's name at whose end it has no more than an ending. */
 char *shoal_whole_name(const char *file, long *shard, long *n_shards)
 {

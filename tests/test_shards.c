@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * test_status.c: how far runs have come: names of shards, what a journal says at a glance, what a folder holds, the sum
- * of the shards and the time left.
+ * test_shards.c: a study in shards that many processes share: names of shards and how many, what of a machine each
+ * process has; how far they have come: what a journal says at a glance, what a folder holds, the time left.
  */
 #include "core/report/report.h"
 #include "core/study/study.h"
@@ -31,6 +31,66 @@ static void the_name_of_a_shard_tells_the_whole(void **state)
         assert_int_equal(shard, rows[i].shard);
         assert_int_equal(n, rows[i].n);
         free(whole);
+    }
+}
+
+static void shards_are_small_and_not_too_small(void **state)
+{
+    (void)state;
+    static const struct {
+        long n_systems;
+        int n_ranks, n_threads;
+        bool gpu;
+        long size, expected;
+    } rows[] = {
+        {100000, 4, 2, false, 0, 128}, /* 32 a rank */
+        {10000, 4, 2, false, 0, 78},   /* of 64 systems a thread */
+        {1000, 4, 2, false, 0, 16},    /* 4 a rank */
+        {5, 4, 2, false, 0, 5},        {1, 4, 2, false, 0, 1},       {1000, 4, 2, false, 100, 10},
+        {1001, 4, 2, false, 100, 11},  {1000, 4, 2, false, 5000, 1}, {1000000, 4, 16, true, 0, 61},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); i++)
+        assert_int_equal(
+            shoal_shards_number(rows[i].n_systems, rows[i].n_ranks, rows[i].n_threads, rows[i].gpu, rows[i].size),
+            rows[i].expected);
+}
+
+static void processes_part_a_machine(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 20; n++)
+        for (int of = 1; of <= n; of++) {
+            int sum = 0;
+            for (int k = 0; k < of; k++)
+                sum += shoal_part_of_cores(n, k, of);
+            assert_int_equal(sum, n);
+        }
+    assert_int_equal(shoal_part_of_cores(2, 5, 8), 1);
+    static const struct {
+        const char *visible;
+        int n, process, n_processes;
+        const char *part;
+    } rows[] = {
+        {NULL, 4, 0, 4, "0"},
+        {NULL, 4, 3, 4, "3"},
+        {NULL, 4, 1, 2, "2,3"},
+        {NULL, 2, 5, 8, "1"},
+        {NULL, 3, 1, 2, "1,2"},
+        {"6,7", 8, 1, 2, "7"},
+        {"GPU-a,GPU-b", 8, 0, 2, "GPU-a"},
+        {"0,1,2", 8, 0, 1, "0,1,2"},
+        {"2", 8, 1, 2, NULL},
+        {"", 8, 1, 2, NULL},
+        {NULL, 1, 1, 2, NULL},
+        {NULL, 0, 1, 2, NULL},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        char part[32];
+        const bool parted = shoal_part_of_devices(rows[i].visible, rows[i].n, rows[i].process, rows[i].n_processes,
+                                                  part, sizeof part);
+        assert_int_equal(parted, rows[i].part != NULL);
+        if (parted)
+            assert_string_equal(part, rows[i].part);
     }
 }
 
@@ -162,6 +222,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_of_a_shard_tells_the_whole),
+        cmocka_unit_test(shards_are_small_and_not_too_small),
+        cmocka_unit_test(processes_part_a_machine),
         cmocka_unit_test(shards_are_added_up),
         cmocka_unit_test_setup_teardown(a_journal_tells_its_pace, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_folder_has_shards_in_all_states, fixture_setup, fixture_teardown),

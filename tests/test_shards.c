@@ -44,10 +44,13 @@ static void shards_are_small_and_not_too_small(void **state)
         long size, expected;
     } rows[] = {
         {100000, 4, 2, false, 0, 128}, /* 32 a rank */
-        {10000, 4, 2, false, 0, 78},   /* of 64 systems a thread */
-        {1000, 4, 2, false, 0, 16},    /* 4 a rank */
-        {5, 4, 2, false, 0, 5},        {1, 4, 2, false, 0, 1},       {1000, 4, 2, false, 100, 10},
-        {1001, 4, 2, false, 100, 11},  {1000, 4, 2, false, 5000, 1}, {1000000, 4, 16, true, 0, 61},
+        {20000, 4, 2, false, 0, 36},   /* of 256 systems a thread or more */
+        {5000, 4, 2, false, 0, 16},    /* 4 a rank */
+        {500, 4, 2, false, 0, 4},      /* of 32 systems a thread or more */
+        {100, 4, 2, false, 0, 4},      /* one a rank */
+        {3, 4, 2, false, 0, 3},        {1, 4, 2, false, 0, 1},       {1000, 4, 2, false, 100, 10},
+        {1001, 4, 2, false, 100, 11},  {1000, 4, 2, false, 5000, 1}, {1000000, 4, 16, true, 0, 60},
+        {100000, 8, 16, true, 0, 8},
     };
     for (int i = 0; i < SHOAL_COUNT(rows); i++)
         assert_int_equal(

@@ -12,18 +12,25 @@
 #include "core/report/report.h"
 #include "core/study/study.h"
 
-/* Shards of a process: with fewer the last ones are waited for long, with more each costs its beginning again. */
-enum { FEWEST = 4, MOST = 32 };
-/* Systems that a shard should have: of a thread, so that its lanes are full; of a GPU. */
-enum { OF_THREAD = 64, OF_GPU = 16384 };
+/* Shards of a process: with fewer than FEW the last ones are waited for, with more than MOST each costs its beginning
+ * again. Systems of a shard: in a smaller one than MANY few are left for long while the lanes of a thread are empty, in
+ * one smaller than LEAST from the first step on; a GPU is not full with fewer than OF_GPU. Shards of one cost end in
+ * whole rounds, so each process has as many. tests/bench/nodes.py shows what that gives. */
+enum { FEW = 4, MOST = 32, MANY = 256, LEAST = 32, OF_GPU = 16384 };
+
+static long between(long least, long n, long most)
+{
+    return n < least ? least : n > most ? most : n;
+}
 
 long shoal_shards_number(long n_systems, int n_ranks, int n_threads, bool on_gpu, long size)
 {
-    const long fewest = (long)FEWEST * n_ranks, most = (long)MOST * n_ranks;
-    long n = n_systems / (on_gpu ? OF_GPU : (long)OF_THREAD * n_threads);
-    n = n < fewest ? fewest : n > most ? most : n;
-    n = size > 0 ? (n_systems - 1) / size + 1 : n;
-    return n > n_systems ? n_systems : n;
+    const long many = n_systems / (on_gpu ? OF_GPU : (long)MANY * n_threads);
+    const long least = n_systems / (on_gpu ? OF_GPU : (long)LEAST * n_threads);
+    const long few = between(n_ranks, least, (long)FEW * n_ranks);
+    const long chosen = between(few, many, (long)MOST * n_ranks);
+    const long n = size > 0 ? (n_systems - 1) / size + 1 : chosen - chosen % n_ranks;
+    return n < n_systems ? n : n_systems;
 }
 
 /* ---- what there is to do ----------------------------------------------------------------------------------------- */

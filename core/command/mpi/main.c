@@ -110,8 +110,10 @@ static shoal_status run_shard(worker *self, long shard)
     const study_words *words = &self->options->words;
     char which[64];
     shoal_study *study = NULL;
-    const char **override = room_for_words(words->n_overrides + 1, sizeof *override);
     int n = words->n_overrides;
+    const char **override = calloc((size_t)n + 1, sizeof *override);
+    if (!override)
+        return shoal_fail(self->context, SHOAL_E_MEMORY, "out of memory");
     for (int i = 0; i < n; i++)
         override[i] = words->override[i];
     snprintf(which, sizeof which, "run.shard=%ld/%ld", shard, self->shards.n);
@@ -258,11 +260,11 @@ static int share_orders(worker *self, int code)
     MPI_Bcast(&found, 3, MPI_LONG, 0, MPI_COMM_WORLD);
     if (found.code != EXIT_OK)
         return (int)found.code;
-    if (self->team->rank > 0) {
+    if (!self->shards.todo) { /* not rank 0 */
         self->shards = (shoal_shards){found.n_shards, found.n_todo, NULL};
-        self->shards.todo = room_for_words((int)found.n_todo, sizeof *self->shards.todo);
-        if (shoal_context_create(&self->context))
-            exit(failed(NULL, SHOAL_E_MEMORY));
+        self->shards.todo = calloc((size_t)found.n_todo + 1, sizeof *self->shards.todo);
+        if (!self->shards.todo || shoal_context_create(&self->context))
+            MPI_Abort(MPI_COMM_WORLD, failed(NULL, SHOAL_E_MEMORY)); /* the others would wait for it */
         shoal_context_allow_plugins(self->context, self->options->words.allow_plugins);
     }
     MPI_Bcast(self->shards.todo, (int)found.n_todo, MPI_LONG, 0, MPI_COMM_WORLD);

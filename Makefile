@@ -179,9 +179,9 @@ LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
 PROGRAM := $B/shoal
-# A program of its own, where there is MPI: `shoal` needs none.
+# A program of its own, where there is an MPI for the machine that is compiled for: `shoal` needs none.
 MPICC ?= mpicc
-MPI_PROGRAM := $(if $(shell command -v $(MPICC) 2>/dev/null),$B/shoal-mpi)
+MPI_PROGRAM := $(and $(filter $(CC_MACHINE),$(shell uname -m)),$(shell command -v $(MPICC) 2>/dev/null),$B/shoal-mpi)
 MPI_COMPILE = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 MPI_OBJECTS := $(patsubst %.c,$B/%.o,$(wildcard core/command/mpi/*.c))
 TEST_PROGRAMS := $(TESTS:%.c=$B/%)

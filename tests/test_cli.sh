@@ -63,8 +63,9 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run merge status rerun query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
-for command in run merge status rerun query plot verify generate convert list explain info bench; do
+words="run merge status rerun query plot verify generate convert list explain info bench"
+for word in $words 130 Exit; do holds "$word"; done
+for command in $words; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -292,6 +293,26 @@ refused 2 "merge OUT A B" merge part.h5
 [ ! -e part.h5 ] || wrong "refused, but there is part.h5"
 run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
+end
+
+begin cli_status
+mkdir runs
+run 0 run study.cfg run.shard=2/3 output.file=runs/study.h5 --quiet
+run 0 run study.cfg output.file=runs/other.h5 --quiet
+printf 'not a result\n' >runs/note.h5
+run 0 status runs
+[ "$(printf '%s\n' "$out" | tail -n 2 | tr -s ' ')" = "runs/other.h5 1 1 0 0 0 100.0 % -
+runs/study.h5 3 1 0 0 2 33.3 % -" ] || wrong "$out"
+run 0 status --csv runs/
+[ "$(printf '%s\n' "$out" | tail -n 3 | cut -d , -f 2-5 | tr '\n' ' ')" = "1,3,waiting,0 2,3,done,1 3,3,waiting,0 " ] ||
+    wrong "$out"
+run 0 status --all runs
+holds "runs/study.3-of-3.h5: waiting at 0.0 %"
+run 0 status "$configs"
+holds "no runs of ensembles in"
+refused 2 "nowhere: cannot be read" status nowhere
+refused 2 "expected one folder" status runs runs
+rm -r runs
 end
 
 begin cli_names

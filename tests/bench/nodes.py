@@ -21,6 +21,7 @@ CORES = 16  # of a node, a rank each
 FEW = ((1, 112), (4, 108), (8, 224), (16, 235))
 EACH = 14.7
 SHARD = 0.02  # s: open, plan, sync, write; 5 ms of them are CPU time
+A_RANK = (1, 4, 16, 32)  # shards, of which the table has columns
 DRAW = 0.001  # s: until rank 0 answers
 MERGE_SHARD, MERGE_SYSTEM = 1e-3, 12e-6  # s
 
@@ -73,10 +74,10 @@ def main():
         steps = [options.longer * 40000 * 100 ** -numbers.random() for _ in range(options.systems)]
     alone = 1e-9 * EACH * sum(steps)
     print(f"{len(steps)} systems, {alone / 3600:.0f} hours of a core, {CORES} cores a node")
-    print("| nodes | time of one core / cores, s | " + " | ".join(f"{n} a rank" for n in (1, 4, 16, 32)) + " | chosen |")
+    print("| nodes | time of one core / cores, s | " + " | ".join(f"{n} a rank" for n in A_RANK) + " | chosen |")
     for nodes in options.nodes:
         ranks = nodes * CORES
-        cuts = [n * ranks for n in (1, 4, 16, 32)] + [chosen(len(steps), ranks)]
+        cuts = [n * ranks for n in A_RANK] + [chosen(len(steps), ranks)]
         shares = (alone / ranks / job_seconds(steps, ranks, n) for n in cuts)
         print(f"| {nodes} | {alone / ranks:.0f} | " + " | ".join(f"{100 * share:.1f} %" for share in shares) + " |")
 

@@ -8,11 +8,12 @@
  * two looks, since their cores may be others' by now.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/base.h"
 #include "core/command/mpi/team.h"
@@ -37,14 +38,19 @@ static void *answer(void *argument)
 
 /* ---- cores and GPUs ---------------------------------------------------------------------------------------------- */
 
+/* NVIDIA GPUs that this process may use. The driver is not asked: it reads CUDA_VISIBLE_DEVICES once. */
 static int count_devices(void)
 {
+    enum { MOST = 64 };
     int n = 0;
-    DIR *entries = opendir("/proc/driver/nvidia/gpus");
-    for (const struct dirent *entry; entries && (entry = readdir(entries));)
-        n += *entry->d_name != '.';
-    if (entries)
-        closedir(entries);
+    for (int i = 0; i < MOST; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "/dev/nvidia%d", i);
+        const int device = open(path, O_RDWR | O_CLOEXEC);
+        n += device >= 0;
+        if (device >= 0)
+            close(device);
+    }
     return n;
 }
 

@@ -92,6 +92,21 @@ begin one_rank_and_one_shard
 ranks 1 study.cfg --size 60
 is_whole right/short.h5
 
+begin what_is_in_one_piece_goes_on
+ranks 1 study.cfg --size 60 "${long[@]}" &
+job=$!
+for ((i = 0; i < 1000; i++)); do
+    sleep 0.05
+    [ "$("$shoal" status --csv | awk -F, '$4 == "running" && $5 > 0 { n++ } END { print n + 0 }')" -eq 0 ] || break
+done
+kill -TERM "$(cat ranks/0)"
+wait "$job"
+code=$?
+ranks 2 study.cfg --size 3 "${long[@]}" && code=in_shards
+if [ $code != 130 ] || ! grep -q 'study.h5.journal: of a run in one piece' err; then fail "exit code $code" "$(said)"
+elif ! ranks 1 study.cfg --size 60 "${long[@]}"; then fail "the second start" "$(said)"
+else is_whole right/long.h5; fi
+
 begin a_rank_that_is_killed_costs_its_shard
 if ! in_the_middle 4; then fail "it does not begin, or ended at once" "$(said)"
 else

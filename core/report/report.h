@@ -98,6 +98,7 @@ void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);
 
 /* ---- shards.c: a study in shards that many processes share ------------------------------------------------------- */
 
+enum { SHOAL_MOST_SHARDS = 1000000 };
 /* Into how many shards to cut a study that n_ranks processes share, of so many threads each or of a GPU: small ones, so
  * that all end together, but such that a process has enough to do at a time. size: systems of a shard; 0 = chosen. */
 long shoal_shards_number(long n_systems, int n_ranks, int n_threads, bool on_gpu, long size);

@@ -42,16 +42,20 @@ static char *folder_of(const char *file)
     return slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
 }
 
-/* Refuse an output that is there, or that a run in one piece has begun. */
-static shoal_status check_whole(const shoal_study *study, bool force)
+/* Refuse an output that is there, or a cut into n shards of what a run in one piece has begun. */
+static shoal_status check_whole(const shoal_study *study, long n, bool force)
 {
     char journal[4096];
     shoal_store_journal_path(study->output, journal, sizeof journal);
-    if (access(journal, F_OK) == 0)
+    const bool begun = access(journal, F_OK) == 0;
+    if (n > SHOAL_MOST_SHARDS)
+        return shoal_fail(study->context, SHOAL_E_USAGE, "%s: expected at most %d shards, not %ld", study->output,
+                          SHOAL_MOST_SHARDS, n);
+    if (begun && n > 1)
         return shoal_fail(study->context, SHOAL_E_INPUT,
                           "%s: of a run in one piece: let `shoal run` end it, or remove it to begin in shards",
                           journal);
-    if (access(study->output, F_OK) == 0 && !force)
+    if (!begun && access(study->output, F_OK) == 0 && !force)
         return shoal_fail(study->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
     return shoal_store_spare(study->context, study->output);
 }
@@ -123,6 +127,9 @@ static shoal_status find_own(const shoal_study *study, const shoal_piece *pieces
         }
     const long n_first = *n_found ? pieces[*first].n_shards : 0,
                n_last = *n_found ? pieces[*first + *n_found - 1].n_shards : 0;
+    if (n_first > SHOAL_MOST_SHARDS)
+        return shoal_fail(study->context, SHOAL_E_INPUT, "%s: there are shards of %ld, expected at most %d",
+                          study->output, n_first, SHOAL_MOST_SHARDS);
     return n_first == n_last ? SHOAL_OK
                              : shoal_fail(study->context, SHOAL_E_INPUT,
                                           "%s: there are shards of %ld and of %ld; remove those of the one",
@@ -135,7 +142,7 @@ shoal_status shoal_shards_find(const shoal_study *study, long n, bool must, bool
     long n_pieces = 0, first = 0, n_found = 0;
     *shards = (shoal_shards){.n = n};
     char *folder = folder_of(study->output);
-    shoal_status status = folder ? check_whole(study, force)
+    shoal_status status = folder ? check_whole(study, n, force)
                                  : shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
     if (!status)
         status = shoal_pieces_find(study->context, folder, &pieces, &n_pieces);

@@ -150,8 +150,6 @@ static shoal_status add_entry(piece_list *to, const char *folder, const char *na
     return add(to, piece);
 }
 
-enum { MOST_SHARDS = 1000000 }; /* of a study whose waiting ones are listed */
-
 /* Add the shards that are not there, of a list in order. */
 static shoal_status add_waiting(piece_list *to)
 {
@@ -161,7 +159,7 @@ static shoal_status add_waiting(piece_list *to)
         const bool first = k == 0 || !same_study(&to->piece[k - 1], &to->piece[k]);
         const bool last = k == n - 1 || !same_study(&to->piece[k], &to->piece[k + 1]);
         const long before = to->piece[k].shard, end = last ? to->piece[k].n_shards + 1 : to->piece[k + 1].shard;
-        if (to->piece[k].n_shards > MOST_SHARDS)
+        if (to->piece[k].n_shards > SHOAL_MOST_SHARDS)
             continue;
         for (long shard = first ? 1 : before + 1; shard < end && !status; shard++) {
             const shoal_piece *of = &to->piece[k];

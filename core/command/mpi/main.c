@@ -192,8 +192,9 @@ static int prepare(worker *self, char **output)
     print_warnings(study, stderr, "shoal: warning: ");
     if (!options->quiet) {
         print_study(study);
-        printf("%d rank%s, %d thread%s each; %ld shards, %ld to do\n", ranks->n_ranks, ranks->n_ranks == 1 ? "" : "s",
-               ranks->n_threads, ranks->n_threads == 1 ? "" : "s", self->shards.n, self->shards.n_todo);
+        printf("%d rank%s, %d thread%s each; %ld shard%s, %ld to do\n", ranks->n_ranks, ranks->n_ranks == 1 ? "" : "s",
+               ranks->n_threads, ranks->n_threads == 1 ? "" : "s", self->shards.n, self->shards.n == 1 ? "" : "s",
+               self->shards.n_todo);
         fflush(stdout);
     }
 fail:

@@ -179,6 +179,11 @@ LIB := $B/libshoal.a
 SONAME := libshoal.so.$(SOVERSION)
 SO := $B/libshoal.so.$(VERSION)
 PROGRAM := $B/shoal
+# A program of its own, where there is an MPI for the machine that is compiled for: `shoal` needs none.
+MPICC ?= mpicc
+MPI_PROGRAM := $(and $(filter $(CC_MACHINE),$(shell uname -m)),$(shell command -v $(MPICC) 2>/dev/null),$B/shoal-mpi)
+MPI_COMPILE = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+MPI_OBJECTS := $(patsubst %.c,$B/%.o,$(wildcard core/command/mpi/*.c))
 TEST_PROGRAMS := $(TESTS:%.c=$B/%)
 # What all of them are linked with; the archive gives the kernels that the table names.
 TEST_OBJECTS := $(TEST_SUPPORT:%.c=$B/%.o) $B/tests/kernel_table.o $B/tests/libkernels.a
@@ -198,7 +203,7 @@ all: parts
 endif
 parts: lib program
 lib: $(LIB) $B/libshoal.so
-program: $(PROGRAM)
+program: $(PROGRAM) $(MPI_PROGRAM)
 examples: $(EXAMPLE_PROGRAMS)
 tests: $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 fuzzers: $(FUZZ_PROGRAMS)
@@ -222,6 +227,13 @@ $B/libshoal.so: $(SO)
 
 $(PROGRAM): $(COMMANDS:%.c=$B/%.o) $(LIB)
 	$(call say,LINK)$(CC) -gz $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(MPI_OBJECTS): $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
+	$(Q)mkdir -p $(@D)
+	$(call say,MPICC)$(MPI_COMPILE) $(HOST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(DEP_FLAGS) -c -o $@ $<
+
+$B/shoal-mpi: $(MPI_OBJECTS) $(addprefix $B/core/command/,command.o command_big.o command_run.o) $(LIB)
+	$(call say,LINK)$(MPI_COMPILE) -gz $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # What the compiler is told, kept in files that are made again only when it changes: another CFLAGS rebuilds what it
 # must, another list of kernels the table of them. Whether warnings are errors changes no object.
@@ -397,6 +409,7 @@ install: all
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)' \
 	    '$(DESTDIR)$(datadir)/shoal/configs' '$(DESTDIR)$(man1dir)' '$(DESTDIR)$(completiondir)'
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/shoal'
+	$(if $(MPI_PROGRAM),$(INSTALL) -m 755 $(MPI_PROGRAM) '$(DESTDIR)$(bindir)/shoal-mpi')
 	$(INSTALL) -m 644 core/shoal.h '$(DESTDIR)$(includedir)/shoal.h'
 	$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(libdir)/libshoal.a'
 	$(INSTALL) -m 755 $(SO) '$(DESTDIR)$(libdir)/$(notdir $(SO))'
@@ -411,7 +424,8 @@ install: all
 	  echo 'Libs.private: -fopenmp -ldl -lm'; } > '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc'
 
 uninstall:
-	rm -f '$(DESTDIR)$(bindir)/shoal' '$(DESTDIR)$(includedir)/shoal.h' '$(DESTDIR)$(libdir)/libshoal.a' \
+	rm -f '$(DESTDIR)$(bindir)/shoal' '$(DESTDIR)$(bindir)/shoal-mpi' \
+	    '$(DESTDIR)$(includedir)/shoal.h' '$(DESTDIR)$(libdir)/libshoal.a' \
 	    '$(DESTDIR)$(libdir)/$(notdir $(SO))' '$(DESTDIR)$(libdir)/$(SONAME)' '$(DESTDIR)$(libdir)/libshoal.so' \
 	    '$(DESTDIR)$(libdir)/pkgconfig/shoal.pc' '$(DESTDIR)$(man1dir)/shoal.1' '$(DESTDIR)$(completiondir)/shoal'
 	rm -rf '$(DESTDIR)$(datadir)/shoal'
@@ -459,7 +473,7 @@ reference: program
 lint: $(MADE_TEXTS:%=$B/%)
 	@mkdir -p $B/lint && ln -sf '$(shell $(CC) -print-file-name=include/omp.h)' $B/lint/omp.h
 	@HOST_FLAGS='$(filter-out -Werror,$(HOST_FLAGS)) $(CMOCKA_CFLAGS) -Itests -Icore \
-	    -idirafter $B/lint \
+	    -idirafter $B/lint $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile 2>/dev/null))) \
 	    -DSHOAL_KERNEL_FLAGS="" -DSHOAL_FLAGS_V3="v3" -DSHOAL_FLAGS_V4="v4"' tools/lint
 
 clean:
@@ -492,4 +506,4 @@ help:
 	@echo 'make clean        remove $(BUILD)/'
 	@echo 'also: V=1  SAN=1|thread  BUILD=DIR  WERROR=  CFLAGS=...  KERNEL_ARCHS="v3"  KERNEL_N="2 3"  print-VARIABLE'
 
--include $(OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(FUZZES) tests/fuzz/fuzz.c tests/fuzz/edits.c tests/fuzz/driver.c $(BENCHES) $(EXAMPLES))
+-include $(OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) $(TEST_KERNEL_OBJECTS:.o=.d) $(patsubst %.c,$B/%.d,$(COMMANDS) $(TESTS) $(TEST_SUPPORT) $(FUZZES) tests/fuzz/fuzz.c tests/fuzz/edits.c tests/fuzz/driver.c $(BENCHES) $(EXAMPLES))

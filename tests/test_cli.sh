@@ -63,8 +63,9 @@ begin cli_version_and_help
 run 0 --version
 [ "$(printf '%s\n' "$out" | head -n 1 | cut -d ' ' -f 1)" = shoal ] || wrong "--version: $out"
 run 0 --help
-for word in run merge rerun query plot verify generate convert list explain info bench 130 Exit; do holds "$word"; done
-for command in run merge rerun query plot verify generate convert list explain info bench; do
+words="run merge status rerun query plot verify generate convert list explain info bench"
+for word in $words 130 Exit; do holds "$word"; done
+for command in $words; do
     run 0 "$command" --help
     holds "Usage: shoal $command"
 done
@@ -311,6 +312,26 @@ run 0 merge halves.h5 certified.?-of-2.h5
 refused 2 "without run.certify" query study.h5 --certify
 refused 2 "without run.certify" plot study.h5 --kind certify --script
 refused 2 "expected one of --final" query certified.h5 --certify --events
+end
+
+begin cli_status
+mkdir runs
+run 0 run study.cfg run.shard=2/3 output.file=runs/study.h5 --quiet
+run 0 run study.cfg output.file=runs/other.h5 --quiet
+printf 'not a result\n' >runs/note.h5
+run 0 status runs
+[ "$(printf '%s\n' "$out" | tail -n 2 | tr -s ' ')" = "runs/other.h5 1 1 0 0 0 100.0 % -
+runs/study.h5 3 1 0 0 2 33.3 % -" ] || wrong "$out"
+run 0 status --csv runs/
+[ "$(printf '%s\n' "$out" | tail -n 3 | cut -d , -f 2-5 | tr '\n' ' ')" = "1,3,waiting,0 2,3,done,1 3,3,waiting,0 " ] ||
+    wrong "$out"
+run 0 status --all runs
+holds "runs/study.3-of-3.h5: waiting at 0.0 %"
+run 0 status "$configs"
+holds "no runs of ensembles in"
+refused 2 "nowhere: cannot be read" status nowhere
+refused 2 "expected one folder" status runs runs
+rm -r runs
 end
 
 begin cli_names

@@ -217,6 +217,11 @@ double shoal_cpu_quota(const char *root);
 /* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that
  * is less. from: says which. */
 int shoal_default_threads(const char **from);
+/* The part of n cores of one of n_processes, at least 1. */
+int shoal_part_of_cores(int n, int process, int n_processes);
+/* The part of a machine's GPUs of one of its processes, as CUDA_VISIBLE_DEVICES says it; if there are more processes
+ * than GPUs they share. visible: that variable, NULL = not set and n of them. False: there is nothing to part. */
+bool shoal_part_of_devices(const char *visible, int n, int process, int n_processes, char *part, size_t size);
 
 /* ---- threads.c: the threads of a context ------------------------------------------------------------------------- */
 

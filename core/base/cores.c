@@ -3,7 +3,7 @@
  * cores.c: how many threads a process should use. On a node that is shared, fewer than there are CPUs: those that its
  * affinity allows (a batch system, taskset), or the CPU time that its control group may use (a container), which is a
  * quota in each period: cpu.max of version 2, cpu.cfs_quota_us and cpu.cfs_period_us of version 1, of the group and all
- * above it.
+ * above it. Processes that share a machine's cores or devices part them.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -79,4 +79,33 @@ int shoal_default_threads(const char **from)
     const double quota = ceil(shoal_cpu_quota(""));
     *from = quota < allowed ? "the control group's quota" : "the CPUs it may run on";
     return quota < allowed ? (int)quota : allowed;
+}
+
+int shoal_part_of_cores(int n, int process, int n_processes)
+{
+    const int part = n / n_processes + (process < n % n_processes);
+    return part > 0 ? part : 1;
+}
+
+bool shoal_part_of_devices(const char *visible, int n, int process, int n_processes, char *part, size_t size)
+{
+    char name[16];
+    for (const char *at = visible; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        n = at == visible ? 1 : n + 1;
+    if (n < 2 || (visible && !*visible))
+        return false;
+    const int first = (int)((long)process * n / n_processes), after = (int)((long)(process + 1) * n / n_processes);
+    size_t used = 0;
+    *part = '\0';
+    for (int k = first; k < after || k == first; k++) {
+        snprintf(name, sizeof name, "%d", k);
+        const char *device = visible ? visible : name;
+        for (int i = 0; visible && i < k; i++)
+            device = strchr(device, ',') + 1;
+        const int length = (int)strcspn(device, ",");
+        if (used + (size_t)length + 2 > size)
+            return false;
+        used += (size_t)snprintf(part + used, size - used, "%s%.*s", used ? "," : "", length, device);
+    }
+    return true;
 }

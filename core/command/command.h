@@ -14,6 +14,7 @@
 int run_main(int argc, char **argv);
 int fit_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
+int status_main(int argc, char **argv);
 int rerun_main(int argc, char **argv);
 int query_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
@@ -89,6 +90,12 @@ file_list parse_words(int argc, char **argv, const char *args_doc, const char *d
  * where there is no terminal, 0 = none; last: the last progress reported. */
 enum { PROGRESS_SECONDS = 60 };
 shoal_status run_study(shoal_study *study, bool force, bool quiet, double every, shoal_progress *last);
+/* An ensemble's study in a paragraph. */
+void print_study(const shoal_study *study);
+/* Systems that are impossible, and what the steps do not resolve; the run goes on. */
+void print_warnings(const shoal_study *study, FILE *out, const char *before);
+/* Outcomes with counts, energy errors, time and rate. False: memory is out. */
+bool print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds);
 /* From here on, and until the second call, the first SIGINT or SIGTERM asks to stop and the next one kills. */
 void watch_signals(bool on);
 bool stop_was_asked(void);

@@ -119,8 +119,7 @@ static void draw_progress(const shoal_progress *progress)
     draw_line(line);
 }
 
-/* The study in a paragraph. */
-static void print_study(const shoal_study *study)
+void print_study(const shoal_study *study)
 {
     const shoal_ensemble *ensemble = study->ensemble;
     const double time = study->units.time;
@@ -155,8 +154,7 @@ static void print_study(const shoal_study *study)
     putchar('\n');
 }
 
-/* Systems that are impossible, and what the steps do not resolve; the run goes on. */
-static void print_warnings(const shoal_study *study, FILE *out, const char *before)
+void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
     if (study->findings.n_invalid > 0) {
         fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
@@ -231,8 +229,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Outcomes with counts, energy errors, time and rate. False: memory is out. */
-static bool print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
+bool print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds)
 {
     long n_by_outcome[SHOAL_OUTCOMES] = {0}, n = 0, n_fewer = 0;
     double *error = malloc((size_t)result->n_systems * sizeof *error);

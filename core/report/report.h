@@ -104,6 +104,60 @@ bool shoal_certify_timed(const shoal_certified *certified, int run, long i);
 /* A paragraph for the summary of a run. */
 shoal_status shoal_certify_print(shoal_context *context, const shoal_result *result, FILE *out);
 
+/* ---- status.c: how far the runs of a folder have come ------------------------------------------------------------ */
+
+typedef enum shoal_piece_state {
+    SHOAL_PIECE_DONE,
+    SHOAL_PIECE_RUNNING, /* a process is at work on it */
+    SHOAL_PIECE_FAILED,  /* begun, and nobody is: it was interrupted or killed, or an error ended it */
+    SHOAL_PIECE_WAITING, /* not begun */
+    SHOAL_PIECE_STATES
+} shoal_piece_state;
+
+/* A run: of a study in one piece, or of one of its shards. */
+typedef struct shoal_piece {
+    char *output;         /* its result file, whether it is there or not */
+    char *whole;          /* that of the whole study */
+    long shard, n_shards; /* from 1; 1 of 1: one piece */
+    shoal_piece_state state;
+    double fraction; /* done, of its steps */
+    double rate;     /* of that fraction, 1/s; 0: not known */
+} shoal_piece;
+
+/* Those of a folder, by study and shard; of a study that is begun also the shards that are waiting. malloc'd. */
+shoal_status shoal_pieces_find(shoal_context *context, const char *folder, shoal_piece **pieces, long *n);
+void shoal_pieces_destroy(shoal_piece **pieces, long n);
+
+typedef struct shoal_pieces_sum {
+    long n; /* pieces of one study, from the first one on */
+    long n_by_state[SHOAL_PIECE_STATES];
+    double fraction;
+    double seconds_left; /* if as many go on as run now; NAN: not known */
+} shoal_pieces_sum;
+/* Add up the pieces of the same study that are at the beginning of the list, n >= 1. */
+void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);
+
+/* ---- shards.c: a study in shards that many processes share ------------------------------------------------------- */
+
+enum { SHOAL_MOST_SHARDS = 1000000 };
+/* Into how many shards to cut a study that n_ranks processes share, of so many threads each or of a GPU: small ones, so
+ * that all end together, but such that a process has enough to do at a time. size: systems of a shard; 0 = chosen. */
+long shoal_shards_number(long n_systems, int n_ranks, int n_threads, bool on_gpu, long size);
+
+/* What there is to do of a study. */
+typedef struct shoal_shards {
+    long n;      /* shards in all; 1: the study is in one piece */
+    long n_todo; /* neither done nor another process's */
+    long *todo;  /* [n_todo] their numbers, from 1: those that were begun first; malloc'd */
+} shoal_shards;
+/* Find out, beside the study's output. n: into how many to cut it, unless it has been cut already; must: not into
+ * another number. force: do shards of another study again. Refused if the result is there, or what is there is of
+ * another study or of a run in one piece. */
+shoal_status shoal_shards_find(const shoal_study *study, long n, bool must, bool force, shoal_shards *shards);
+/* Merge the shards of that output, all done, into its file, then remove theirs unless `keep` is set. merged: the
+ * result. */
+shoal_status shoal_shards_join(shoal_context *context, const char *output, long n, bool keep, shoal_result **merged);
+
 /* ---- help.c: what `shoal list` and `shoal explain NAME` print ------------------------------------ */
 
 /* A word that the library does not know: a command of the program. */

@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress
  *     8  bytes of payload
  *     4  CRC-32C of the 16 bytes above and the payload
  *     .  payload
@@ -23,9 +23,11 @@
  *     events      n, n rows of every event field
  *     logged      which log, n, n numbers of every column
  *     checkpoint  as it was given
+ *     progress    the numbers of shoal_journal_pace; who reads the results skips it
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 3 had no logs. Version 2 had no names: its attributes and fields are those of the lists below, in that order.
+ * Version 4 had no progress. Version 3 had no logs. Version 2 had no names: its attributes and fields are those of the
+ * lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -48,14 +50,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   4
+#define VERSION   5
 #define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
 
 #define MOST_QUEUED ((size_t)2 << 30)
 
-enum { RECORD_HEADER = 1, RECORD_SYSTEMS, RECORD_SNAPSHOTS, RECORD_CHECKPOINT, RECORD_EVENTS, RECORD_LOGGED };
+enum {
+    RECORD_HEADER = 1,
+    RECORD_SYSTEMS,
+    RECORD_SNAPSHOTS,
+    RECORD_CHECKPOINT,
+    RECORD_EVENTS,
+    RECORD_LOGGED,
+    RECORD_PROGRESS
+};
 
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
 typedef struct queued {
@@ -960,6 +970,14 @@ shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state,
     return append_buffer(journal, RECORD_CHECKPOINT, &payload);
 }
 
+shoal_status shoal_journal_progress(shoal_journal *journal, const shoal_journal_pace *pace)
+{
+    const double numbers[] = {pace->fraction, pace->began, pace->seconds};
+    buffer payload = {0};
+    put_items(&payload, numbers, SHOAL_COUNT(numbers), sizeof *numbers);
+    return append_buffer(journal, RECORD_PROGRESS, &payload);
+}
+
 shoal_status shoal_journal_commit(shoal_journal *journal)
 {
     if (journal->background)
@@ -1150,6 +1168,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
             checkpoint_size = from.payload.n;
             from.payload = (buffer){0};
             break;
+        case RECORD_PROGRESS: record.left = 0; break;
         default: record.bad = true;
         }
         if (status)
@@ -1181,5 +1200,47 @@ fail:
     free(checkpoint);
     close(fd);
     shoal_result_destroy(&made);
+    return status;
+}
+
+shoal_status shoal_journal_glance(shoal_context *context, const char *path, shoal_journal_pace *pace)
+{
+    shoal_status status = SHOAL_OK;
+    struct stat about;
+    reader from = {.context = context, .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    *pace = (shoal_journal_pace){0};
+    if (from.fd < 0 || fstat(from.fd, &about)) {
+        status = shoal_fail(context, SHOAL_E_FILE, "%s: cannot read the journal: %s", path, strerror(errno));
+        goto fail;
+    }
+    unsigned char head[HEAD_SIZE];
+    for (bool first = true;; first = false) {
+        uint32_t type = 0;
+        uint64_t size = 0;
+        const bool there = S_ISREG(about.st_mode) && about.st_size - from.at >= HEAD_SIZE &&
+                           read_all(&from, head, sizeof head, from.at, &status) && !memcmp(head, MAGIC, 4);
+        if (there) {
+            memcpy(&type, head + 4, 4);
+            memcpy(&size, head + 8, 8);
+        }
+        size = le64toh(size);
+        if (!there || size > (uint64_t)(about.st_size - from.at - HEAD_SIZE)) {
+            if (first && !status)
+                status = shoal_fail(context, SHOAL_E_INPUT, "%s: not a journal", path);
+            break;
+        }
+        double numbers[3];
+        unsigned char bytes[sizeof numbers];
+        if (le32toh(type) == RECORD_PROGRESS && size == sizeof numbers &&
+            read_all(&from, bytes, sizeof bytes, from.at + HEAD_SIZE, &status)) {
+            cursor record = {bytes, sizeof bytes, false, false};
+            get_items(&record, numbers, SHOAL_COUNT(numbers), sizeof *numbers);
+            *pace = (shoal_journal_pace){numbers[0], numbers[1], numbers[2]};
+        }
+        from.at += HEAD_SIZE + (int64_t)size;
+    }
+fail:
+    if (from.fd >= 0)
+        close(from.fd);
     return status;
 }

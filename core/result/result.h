@@ -291,6 +291,16 @@ shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *re
 shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first);
 /* Append a checkpoint: an opaque state from which the run can continue. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
+/* How far a run has come. */
+typedef struct shoal_journal_pace {
+    double fraction; /* of its steps, done */
+    double began;    /* that fraction when the process that runs it began */
+    double seconds;  /* since then */
+} shoal_journal_pace;
+/* Append it: for shoal_journal_glance, not for the run that goes on. */
+shoal_status shoal_journal_progress(shoal_journal *journal, const shoal_journal_pace *pace);
+/* The last one in a journal, which may be in use: records are skimmed, not checked. All zero: there is none yet. */
+shoal_status shoal_journal_glance(shoal_context *context, const char *path, shoal_journal_pace *pace);
 /* Flush to the disk, so that all that was appended survives a kill. In the background mode this happens as soon as
  * possible. */
 shoal_status shoal_journal_commit(shoal_journal *journal);
@@ -310,6 +320,14 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* What is known of a result file without reading its rows. config: malloc'd. */
+typedef struct shoal_store_head {
+    bool complete;
+    char version[32];
+    char *config;
+} shoal_store_head;
+/* Refused if it is no result file of an ensemble. */
+shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_store_head *head);
 /* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
 /* Refuse to replace a file that is neither empty nor HDF5: it may be a study or a table, named by mistake. */

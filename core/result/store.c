@@ -520,6 +520,26 @@ static shoal_status read_file(store *at, shoal_result **result)
     return status;
 }
 
+shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_store_head *head)
+{
+    store at = {0};
+    int complete = 0;
+    *head = (shoal_store_head){0};
+    shoal_status status = shoal_h5_open(context, path, &at.h5);
+    if (status)
+        return status;
+    status = read_format(&at);
+    if (!status)
+        status = shoal_h5_get(&at.h5, "/", "complete", H5T_NATIVE_INT, &complete);
+    if (!status)
+        status = shoal_h5_get_word(&at.h5, "/", "version", head->version, sizeof head->version);
+    if (!status)
+        status = shoal_h5_get_text(&at.h5, "/", "config", &head->config);
+    head->complete = complete != 0;
+    shoal_h5_close(&at.h5);
+    return status;
+}
+
 bool shoal_store_is(const char *path)
 {
     char begin[8] = "";

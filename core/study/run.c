@@ -71,6 +71,7 @@ typedef struct study_run {
     long n_by_outcome[SHOAL_OUTCOMES];
     double progress_total;                 /* of all systems over the whole run, as shoal_plan_progress */
     double steps_before;                   /* system-steps of earlier processes */
+    double fraction_before;                /* done by earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
     long n_taken;                          /* of the plan's events, in the result and the journal */
     long n_logged[SHOAL_MAX_MONITORS];     /* likewise of each log of the result */
@@ -504,6 +505,18 @@ shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
 
 /* ---- journal and checkpoints ------------------------------------------------------------------------------------- */
 
+/* The part of all steps that is done. */
+static double fraction_done(const study_run *run)
+{
+    return run->progress_total > 0 ? 1 - run->plan->left / run->progress_total : 1;
+}
+
+static shoal_status put_progress(const study_run *run, shoal_journal *journal)
+{
+    const shoal_journal_pace pace = {fraction_done(run), run->fraction_before, shoal_seconds() - run->began};
+    return shoal_journal_progress(journal, &pace);
+}
+
 /* Write the journal anew, whole: under another name, then renamed, so that a kill leaves the old one or the new one.
  * with_checkpoint: run->checkpoint is part of it. */
 static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
@@ -532,6 +545,9 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     }
     for (int l = 0; l < result->n_logs && status == SHOAL_OK; ++l) {
         status = shoal_journal_logged(journal, result, l, 0);
+    }
+    if (status == SHOAL_OK) {
+        status = put_progress(run, journal);
     }
     if (status == SHOAL_OK && with_checkpoint) {
         status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
@@ -590,9 +606,14 @@ static shoal_status commit(study_run *run)
             return rewrite_journal(run, true);
         }
         run->stale += run->checkpoint_size;
-        status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
+        status = put_progress(run, run->journal);
+        if (status == SHOAL_OK) {
+            status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
+        }
     } else if (shoal_seconds() - run->committed < COMMIT_S) {
         return SHOAL_OK;
+    } else {
+        status = put_progress(run, run->journal);
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_commit(run->journal);
@@ -719,7 +740,7 @@ static int report(const study_run *run)
         progress.slowest_id = ensemble->id[run->plan->slowest];
         progress.slowest_fraction = 1 - run->plan->slowest_left;
     }
-    progress.fraction = run->progress_total > 0 ? 1 - left / run->progress_total : 1;
+    progress.fraction = fraction_done(run);
     progress.system_steps_left = !run->plan->propagator->adaptive ? left
                                  : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
                                                          : INFINITY;
@@ -1022,6 +1043,7 @@ static shoal_status begin(study_run *run)
         run->n_by_outcome[run->result->outcome[system]]++;
     }
     run->steps_before = run->plan->system_steps;
+    run->fraction_before = fraction_done(run);
     run->checkpointed = shoal_seconds();
     return status;
 }

@@ -24,6 +24,36 @@ char *shoal_output_name(const shoal_study *study, const char *file)
     return asprintf(&output, "%.*s%s%s", stem, name, shard, file ? file + stem : ".h5") < 0 ? NULL : output;
 }
 
+char *shoal_shard_name(const char *whole, long shard, long n_shards)
+{
+    const int stem = shoal_name_stem(whole);
+    char *name;
+    return asprintf(&name, "%.*s.%ld-of-%ld%s", stem, whole, shard, n_shards, whole + stem) < 0 ? NULL : name;
+}
+
+/* The last ".i-of-N" in a file's name at whose end it has no more than an ending. */
+char *shoal_whole_name(const char *file, long *shard, long *n_shards)
+{
+    const char *slash = strrchr(file, '/'), *found = NULL;
+    int length = 0;
+    *shard = *n_shards = 1;
+    for (const char *at = slash ? slash + 1 : file; (at = strchr(at, '.')); at++) {
+        long i = 0, n = 0;
+        int end = 0;
+        if (sscanf(at, ".%9ld-of-%9ld%n", &i, &n, &end) == 2 && end > 0 && (!at[end] || at[end] == '.') && i >= 1 &&
+            i <= n && n > 1) {
+            found = at;
+            length = end;
+            *shard = i;
+            *n_shards = n;
+        }
+    }
+    char *whole = strdup(file);
+    if (whole && found)
+        memmove(whole + (found - file), found + length, strlen(found + length) + 1);
+    return whole;
+}
+
 bool shoal_study_is_whole(const shoal_study *study)
 {
     return study->stride == 1 && isnan(study->system);

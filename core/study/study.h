@@ -149,6 +149,11 @@ shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows
 
 /* The name of the result file, malloc'd. file: that in the config, or NULL. */
 char *shoal_output_name(const shoal_study *study, const char *file);
+/* That of a shard, by that of the whole study; malloc'd. */
+char *shoal_shard_name(const char *whole, long shard, long n_shards);
+/* The name of the whole study's result file from that of a shard's, and which shard of how many it is; 1 of 1: the name
+ * is none of a shard's. malloc'd, NULL when memory is out. */
+char *shoal_whole_name(const char *file, long *shard, long *n_shards);
 
 /* ---- systems.c, systems_file.c, share.c: fill study->ensemble, body_name, axes and swept columns ----------------- */
 

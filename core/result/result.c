@@ -186,6 +186,7 @@ void shoal_result_destroy(shoal_result **result)
         free(old->columns[c].value);
     free(old->columns);
     shoal_result_free_logs(old);
+    shoal_kept_release(&old->kept);
     free(old->body_name);
     free(old->config_text);
     free(old->plan_line);

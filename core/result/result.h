@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/base.h"
+#include "core/ensemble/kept.h"
 
 /* ---- result.c: the results in memory, in the user's units -------------------------------------------------------- */
 
@@ -85,6 +86,7 @@ struct shoal_result {
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
     int n_logs;
     shoal_log *logs; /* their rows are ordered as events */
+    shoal_kept kept; /* of the systems that came to the end: what a longer run goes on from; sorted by system */
     bool complete;   /* false: read from the journal of a run that has not ended */
     /* only if a program opened it (shoal_result_open) */
     shoal_context *context;
@@ -280,6 +282,8 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* The same for rows of result->logs[l]. */
 shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first);
+/* The same for rows of result->kept. */
+shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can continue. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
 /* Flush to the disk, so that all that was appended survives a kill. In the background mode this happens as soon as
@@ -301,6 +305,9 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* store_kept.c: what a longer run goes on from, of a result that was read from this file. Refused if the file, of an
+ * older version or by the user's wish, has not got it. */
+shoal_status shoal_store_read_kept(shoal_context *context, const char *path, shoal_result *result);
 /* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
 /* Refuse to replace a file that is neither empty nor HDF5: it may be a study or a table, named by mistake. */

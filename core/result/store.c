@@ -14,6 +14,8 @@
  *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row of
  *         /systems, "body": index of a body. Names in order: attributes `monitors` of /log, `columns` of /log/MONITOR
  *
+ *     /extend/{system,state}                         [row]..., what a longer run goes on from (store_kept.c)
+ *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
  * format of HDF5 1.10, whose metadata are checksummed, no damaged byte goes unnoticed.
@@ -277,6 +279,8 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
         status = write_axes(&at, result);
     if (!status)
         status = write_logs(&at, result);
+    if (!status && result->complete)
+        status = shoal_store_write_kept(&at.h5, &result->kept);
     types_close(&at);
     return shoal_h5_save(&at.h5, status);
 }

@@ -35,6 +35,7 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     const bool in_orbits = study->options.orbits != 0;
     const double unit = in_orbits ? 1 : study->units.time;
     study->interval = shoal_config_number(config, output, "output", "interval") / (in_orbits ? study->units.time : 1);
+    study->keeps = shoal_config_number(config, output, "output", "extend");
     study->n_times = times ? config_setting_length(times) : 0;
     study->times = malloc(((size_t)study->n_times + 1) * sizeof *study->times);
     if (!study->output || !study->times)
@@ -199,6 +200,7 @@ void shoal_study_destroy(shoal_study **study)
     free(old->correlated.index);
     free(old->correlated.mean);
     free(old->correlated.root);
+    shoal_extension_destroy(&old->extends);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_big_study_destroy(&old->big);
     shoal_config_close(&old->config);

@@ -10,9 +10,10 @@
  *     fields      the clock of the system's record
  *     native      the native state
  *     watch       what the monitors carry
- *     bodies, centre, energy_jump     only where bodies may merge or leave
+ *     masses and radii, centre, energy_jump     only where bodies may merge or leave
  *
- * All else of a system follows from its initial state.
+ * All else of a system follows from its initial state. (The ensemble's bodies are where a pause has left them, and are
+ * read anew before they are used.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 static const int fields[] = {SHOAL_SYS_STEP,          SHOAL_SYS_DT,    SHOAL_SYS_ATTEMPT, SHOAL_SYS_ELAPSED,
                              SHOAL_SYS_ELAPSED_ERROR, SHOAL_SYS_JUDGED};
 
-enum { MOST_PARTS = 4 };
+enum { PARTS = 3 };
 
 /* Slots of a chunked array. */
 typedef struct part {
@@ -32,16 +33,15 @@ typedef struct part {
     const int *slot; /* [n] NULL = all */
 } part;
 
-static int parts_of(const shoal_plan *plan, part parts[MOST_PARTS])
+static void parts_of(const shoal_plan *plan, part parts[PARTS])
 {
-    const int n_native = (int)shoal_native_slots(plan->propagator, plan->args.n_moved),
-              n_bodies = plan->ensemble->n_bodies * SHOAL_QUANTITIES;
+    const int n_native = (int)shoal_native_slots(plan->propagator, plan->args.n_moved);
     parts[0] = (part){plan->args.systems, SHOAL_SYS_FIELDS, plan->propagator->adaptive ? SHOAL_COUNT(fields) : 1,
                       fields};
     parts[1] = (part){plan->args.native, n_native, n_native, NULL};
-    parts[2] = (part){plan->args.watch, plan->args.n_watch, plan->args.n_watch, NULL};
-    parts[3] = (part){plan->args.bodies, n_bodies, n_bodies, NULL};
-    return plan->args.marks < 0 ? MOST_PARTS - 1 : MOST_PARTS;
+    /* without the records, which are last, and have been taken */
+    parts[2] = (part){plan->args.watch, plan->args.n_watch,
+                      plan->args.records < 0 ? plan->args.n_watch : plan->args.records, NULL};
 }
 
 static int n_logs(const shoal_plan *plan)
@@ -55,29 +55,38 @@ static int n_logs(const shoal_plan *plan)
 /* Doubles of a plan's own part of a row. */
 static int own_width(const shoal_plan *plan)
 {
-    part parts[MOST_PARTS];
+    part parts[PARTS];
     int width = 1 + n_logs(plan);
-    for (int i = 0, n = parts_of(plan, parts); i < n; i++)
+    parts_of(plan, parts);
+    for (int i = 0; i < PARTS; i++)
         width += parts[i].n;
-    return width + (plan->args.marks < 0 ? 0 : 7);
+    return width + (plan->args.marks < 0 ? 0 : 2 * plan->ensemble->n_bodies + 7);
+}
+
+static void move_number(double *at, double *row, bool save)
+{
+    *(save ? row : at) = *(save ? at : row);
 }
 
 /* A system's state into its row, or from there. */
 static void move(const shoal_plan *plan, long system, double *row, bool save)
 {
-    part parts[MOST_PARTS];
+    part parts[PARTS];
+    parts_of(plan, parts);
     row += 1 + n_logs(plan);
-    for (int p = 0, n = parts_of(plan, parts); p < n; p++)
-        for (int i = 0; i < parts[p].n; i++, row++) {
-            const int slot = parts[p].slot ? parts[p].slot[i] : i;
-            double *at = &parts[p].array[SHOAL_AT(system, slot, parts[p].n_slots)];
-            *(save ? row : at) = *(save ? at : row);
-        }
-    double *centre = plan->ensemble->centre[system], *jump = &plan->ensemble->energy_jump[system];
+    for (int p = 0; p < PARTS; p++)
+        for (int i = 0; i < parts[p].n; i++)
+            move_number(&parts[p].array[SHOAL_AT(system, parts[p].slot ? parts[p].slot[i] : i, parts[p].n_slots)],
+                        row++, save);
     if (plan->args.marks < 0)
         return;
-    memcpy(save ? row : centre, save ? centre : row, 6 * sizeof *row);
-    *(save ? row + 6 : jump) = *(save ? jump : row + 6);
+    for (int body = 0; body < plan->ensemble->n_bodies; body++) {
+        move_number(shoal_ensemble_body(plan->ensemble, body, SHOAL_M, system), row++, save);
+        move_number(shoal_ensemble_body(plan->ensemble, body, SHOAL_R, system), row++, save);
+    }
+    for (int i = 0; i < 6; i++)
+        move_number(&plan->ensemble->centre[system][i], row++, save);
+    move_number(&plan->ensemble->energy_jump[system], row, save);
 }
 
 shoal_status shoal_plan_keep(shoal_plan *plan, shoal_kept *kept)

@@ -644,7 +644,7 @@ static shoal_status keep_ends(study_run *run)
 {
     const shoal_study *study = run->study;
     const bool keeps = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
-    return keeps || study->extends ? shoal_plan_keep(run->plan, &run->result->kept) : SHOAL_OK;
+    return keeps || (study->extends && !study->extends->anew) ? shoal_plan_keep(run->plan, &run->result->kept) : SHOAL_OK;
 }
 
 /* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */

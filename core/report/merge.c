@@ -233,6 +233,35 @@ static shoal_status merge_logs(shoal_context *context, shoal_result *to, const s
     return status ? status : shoal_result_sort_logs(context, to);
 }
 
+/* What a longer run goes on from, if all shards have it and keep the same. */
+static shoal_status merge_kept(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
+                               const long *row_of)
+{
+    const shoal_kept *first = &shards->result->kept;
+    shoal_kept *kept = &to->kept;
+    long n = 0;
+    for (int s = 0; s < n_given; s++) {
+        const shoal_kept *from = &shards[s].result->kept;
+        if (!to->complete || from->width == 0 || strcmp(from->layout, first->layout) != 0)
+            return SHOAL_OK;
+        n += from->n;
+    }
+    kept->width = first->width;
+    kept->layout = strdup(first->layout);
+    if (!kept->layout)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    const shoal_status status = shoal_kept_reserve(context, kept, n);
+    for (int s = 0; s < n_given && !status; s++) {
+        const shoal_kept *from = &shards[s].result->kept;
+        const size_t row = (size_t)kept->width;
+        for (long i = 0; i < from->n; i++) {
+            memcpy(kept->row + (size_t)kept->n * row, from->row + (size_t)i * row, row * sizeof *from->row);
+            kept->system[kept->n++] = row_of[shards[s].i - 1 + from->system[i] * shards[s].n];
+        }
+    }
+    return status ? status : shoal_kept_sort(context, kept);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
@@ -306,7 +335,8 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     if ((status = check_ids(context, made)) ||
         (status = merge_entries(context, made, SHOAL_FIELD_SNAPSHOT, shards, n_given, row_of)) ||
         (status = merge_entries(context, made, SHOAL_FIELD_EVENT, shards, n_given, row_of)) ||
-        (status = merge_logs(context, made, shards, n_given, row_of)))
+        (status = merge_logs(context, made, shards, n_given, row_of)) ||
+        (status = merge_kept(context, made, shards, n_given, row_of)))
         goto fail;
     *merged = made;
     made = NULL;

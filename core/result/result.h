@@ -305,9 +305,9 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
-/* store_kept.c: what a longer run goes on from, of a result that was read from this file. Refused if the file, of an
- * older version or by the user's wish, has not got it. */
-shoal_status shoal_store_read_kept(shoal_context *context, const char *path, shoal_result *result);
+/* store_kept.c: what a longer run goes on from, of a result that was read from this file. Files of older versions, and
+ * others by the user's wish, have not got it; with `must` they are refused. */
+shoal_status shoal_store_read_kept(shoal_context *context, const char *path, bool must, shoal_result *result);
 /* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
 /* Refuse to replace a file that is neither empty nor HDF5: it may be a study or a table, named by mistake. */

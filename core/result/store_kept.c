@@ -59,18 +59,21 @@ static shoal_status read_rows(const shoal_h5 *h5, shoal_result *result)
     return SHOAL_OK;
 }
 
-shoal_status shoal_store_read_kept(shoal_context *context, const char *path, shoal_result *result)
+shoal_status shoal_store_read_kept(shoal_context *context, const char *path, bool must, shoal_result *result)
 {
     shoal_h5 h5;
     shoal_status status = shoal_h5_open(context, path, &h5);
-    if (!status && shoal_h5_lacks(&h5, GROUP))
+    if (status)
+        return status;
+    const bool lacks = shoal_h5_lacks(&h5, GROUP);
+    if (lacks && must)
         status = shoal_fail(context, SHOAL_E_INPUT,
                             "%s: does not hold what a longer run would go on from: it is of a version of shoal before "
                             "--extend, or of a run with output.extend = false, or of more than a million systems",
                             path);
-    if (!status)
+    if (!status && !lacks)
         status = shoal_h5_get_text(&h5, GROUP, "layout", &result->kept.layout);
-    if (!status)
+    if (!status && !lacks)
         status = read_rows(&h5, result);
     shoal_h5_close(&h5);
     return status;

@@ -203,7 +203,7 @@ static shoal_status complete(shoal_study *study, const shoal_extend_options *opt
     if (!status)
         status = choose(study, extension, chosen, options);
     if (!status && !extension->anew)
-        status = shoal_store_read_kept(context, options->file, extension->from);
+        status = shoal_store_read_kept(context, options->file, true, extension->from);
     free(chosen);
     return status;
 }

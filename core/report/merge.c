@@ -323,10 +323,16 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
         (status = copy_header(context, made, shards)))
         goto fail;
     made->complete = true;
+    for (int k = 0; k < n_given; k++)
+        if (results[k]->radius && !made->radius && (status = shoal_result_add_radii(context, made)))
+            goto fail;
     for (long i = 0; i < n; i++) {
         made->complete = made->complete && place[i] && place[i]->result->complete;
         for (long k = 0; place[i] && k < place[i]->result->n_systems; k++) {
             copy_row(made, row_of[i + k * n], place[i]->result, k, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
+            if (made->radius && place[i]->result->radius)
+                memcpy(made->radius + row_of[i + k * n] * made->n_bodies, place[i]->result->radius + k * made->n_bodies,
+                       (size_t)made->n_bodies * sizeof(double));
             for (int c = 0; c < made->n_columns; c++)
                 made->columns[c].value[row_of[i + k * n]] = place[i]->result->columns[c].value[k];
         }

@@ -479,6 +479,12 @@ static shoal_status create_result(study_run *run)
             const shoal_body *body = &bodies[b];
             const double coordinate[6] = {body->x, body->y, body->z, body->vx, body->vy, body->vz};
             put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
+            if (body->r > 0 && !result->radius && (status = shoal_result_add_radii(run->context, result))) {
+                goto fail;
+            }
+            if (result->radius) {
+                result->radius[(size_t)system * n_bodies + (size_t)b] = body->r / study->units.length;
+            }
         }
     }
     status = create_logs(run);
@@ -644,7 +650,8 @@ static shoal_status keep_ends(study_run *run)
 {
     const shoal_study *study = run->study;
     const bool keeps = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
-    return keeps || (study->extends && !study->extends->anew) ? shoal_plan_keep(run->plan, &run->result->kept) : SHOAL_OK;
+    return keeps || (study->extends && !study->extends->anew) ? shoal_plan_keep(run->plan, &run->result->kept)
+                                                              : SHOAL_OK;
 }
 
 /* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
@@ -701,6 +708,8 @@ static shoal_status resume(study_run *run, bool *resumed)
     status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head + cursors);
     if (status == SHOAL_OK) {
         shoal_result *fresh = run->result;
+        old->radius = fresh->radius; /* which no journal has */
+        fresh->radius = NULL;
         run->result = old;
         old = fresh;
         *resumed = true;

@@ -798,7 +798,7 @@ grep '^[0-9]*,0,' same.csv | cut -d, -f1,12- | cmp -s - again.txt || wrong "colu
 { head -n 4 same.csv; sed -n 5p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
 refused 2 "c.e = 7: expected the number of the system's other bodies" run columns.cfg system.file=bad.csv
 printf 'a.b,c.d\n1,2\n' >bad.csv
-refused 2 "expected the columns" run columns.cfg system.file=bad.csv
+refused 2 "column 1 = a.b: expected system" run columns.cfg system.file=bad.csv
 end
 
 begin cli_unsupported_engine

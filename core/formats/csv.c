@@ -51,7 +51,7 @@ static shoal_status read_heading(const shoal_table *table, char *const cells[], 
                               table->line, n_columns + 1, cells[n_columns], columns[c].name);
         column[n_columns++] = c;
     }
-    if (n == 0 || n != n_columns || column[n - 1] < VZ)
+    if (n != n_columns || column[n - 1] < VZ)
         return shoal_fail(table->context, SHOAL_E_INPUT,
                           "%s:%ld: expected the columns system,body,name,m,x,y,z,vx,vy,vz and optionally r",
                           table->path, table->line);
@@ -198,7 +198,7 @@ static shoal_status read_line(shoal_lines *lines, bool times, double time, int *
     if (*n_columns > 0)
         return read_body(table, cells, *n_own, column);
     *n_columns = *n_own = n;
-    while (*n_own > 0 && strchr(cells[*n_own - 1], '.'))
+    while (*n_own >= VZ && strchr(cells[*n_own - 1], '.'))
         --*n_own;
     status = read_heading(table, cells, *n_own, times, column);
     if (!status && column[TIME] == TIME && !isnan(time))

@@ -330,29 +330,39 @@ static shoal_status take_log(const takeover *of, int l)
 }
 
 /* How many rows of a table to take of each system: all, less what is counted at `at` of its kept row. */
-static void count(const takeover *of, long n_rows, const int64_t *system, const double *numbers, int at)
+static shoal_status count(const takeover *of, long n_rows, const int64_t *system, const double *numbers, int at)
 {
     const shoal_kept *kept = &of->from->kept;
     memset(of->left, 0, (size_t)of->from->n_systems * sizeof *of->left);
     for (long i = 0; i < n_rows; i++)
         of->left[system ? system[i] : (int64_t)numbers[i]]++;
-    for (long i = 0; i < kept->n; i++)
-        of->left[kept->system[i]] -= (long)kept->row[(size_t)i * (size_t)kept->width + (size_t)at];
+    for (long i = 0; i < kept->n; i++) {
+        const double happened = kept->row[(size_t)i * (size_t)kept->width + (size_t)at];
+        if (!(happened >= 0 && happened <= (double)of->left[kept->system[i]]))
+            return shoal_fail(of->context, SHOAL_E_INPUT, "system %lld: its state does not fit to its events",
+                              (long long)of->from->id[kept->system[i]]);
+        of->left[kept->system[i]] -= (long)happened;
+    }
+    return SHOAL_OK;
 }
 
 static shoal_status take_tables(const takeover *of, long n_snapshots)
 {
     const shoal_result *from = of->from;
-    count(of, from->n_snapshots, from->snapshot_system, NULL, 0);
+    memset(of->left, 0, (size_t)from->n_systems * sizeof *of->left);
+    for (long i = 0; i < from->n_snapshots; i++)
+        of->left[from->snapshot_system[i]]++;
     for (long i = 0; i < from->kept.n; i++)
         of->left[from->kept.system[i]] = n_snapshots;
     shoal_status status = take_rows(of, SHOAL_FIELD_SNAPSHOT);
-    count(of, from->n_events, from->event_system, NULL, 0);
+    if (!status)
+        status = count(of, from->n_events, from->event_system, NULL, 0);
     if (!status)
         status = take_rows(of, SHOAL_FIELD_EVENT);
     for (int l = 0; l < from->n_logs && !status; l++) {
-        count(of, from->logs[l].n_rows, NULL, from->logs[l].columns[0].value, 1 + l);
-        status = take_log(of, l);
+        status = count(of, from->logs[l].n_rows, NULL, from->logs[l].columns[0].value, 1 + l);
+        if (!status)
+            status = take_log(of, l);
     }
     return status;
 }

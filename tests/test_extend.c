@@ -236,6 +236,18 @@ static void other_ends_are_kept_too(void **state)
     free(orbits);
 }
 
+/* All have ended: the file says a later end, and nothing else changes. */
+static void nobody_is_left(void **state)
+{
+    shoal_context *context = context_of(state);
+    char *config = config_of("mvs", "dt = 0.02;", "{ name = \"stop_on_encounter\"; factor = 100.0; }", "",
+                             "interval = 1.0;");
+    same_as_from_the_first(context, "nobody", config, "t_end=10.01", "t_end=70");
+    const tally of = tally_of(context, "run.h5");
+    assert_int_equal(of.n_survived, 0);
+    free(config);
+}
+
 static long n_calls;
 
 static int stop_soon(const shoal_progress *progress, void *user)
@@ -391,6 +403,7 @@ int main(void)
         cmocka_unit_test(all_monitors_go_on_together),
         cmocka_unit_test(what_came_after_the_last_whole_step_is_taken_back),
         cmocka_unit_test(other_ends_are_kept_too),
+        cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(an_interrupted_extension_loses_nothing),
         cmocka_unit_test(some_systems_are_the_rows_of_all),
         cmocka_unit_test(nonsense_is_refused),

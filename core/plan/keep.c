@@ -30,18 +30,32 @@ enum { PARTS = 3 };
 typedef struct part {
     double *array;
     int n_slots, n;  /* of a system there; of them in the row */
-    const int *slot; /* [n] NULL = all */
+    const int *slot; /* [n] NULL = all, but for `unused` of each n_bodies among the first `mixed` */
+    int unused, n_bodies, mixed;
 } part;
+
+static bool is_used(const part *of, int i)
+{
+    return i >= of->mixed || i % of->n_bodies >= of->unused;
+}
 
 static void parts_of(const shoal_plan *plan, part parts[PARTS])
 {
     const int n_native = (int)shoal_native_slots(plan->propagator, plan->args.n_moved);
-    parts[0] = (part){plan->args.systems, SHOAL_SYS_FIELDS, plan->propagator->adaptive ? SHOAL_COUNT(fields) : 1,
-                      fields};
-    parts[1] = (part){plan->args.native, n_native, n_native, NULL};
+    parts[0] = (part){.array = plan->args.systems,
+                      .n_slots = SHOAL_SYS_FIELDS,
+                      .n = plan->propagator->adaptive ? SHOAL_COUNT(fields) : 1,
+                      .slot = fields};
+    parts[1] = (part){.array = plan->args.native,
+                      .n_slots = n_native,
+                      .n = n_native,
+                      .unused = plan->propagator->first_body,
+                      .n_bodies = plan->args.n_moved,
+                      .mixed = plan->propagator->n_slots * plan->args.n_moved};
     /* without the records, which are last, and have been taken */
-    parts[2] = (part){plan->args.watch, plan->args.n_watch,
-                      plan->args.records < 0 ? plan->args.n_watch : plan->args.records, NULL};
+    parts[2] = (part){.array = plan->args.watch,
+                      .n_slots = plan->args.n_watch,
+                      .n = plan->args.records < 0 ? plan->args.n_watch : plan->args.records};
 }
 
 static int n_logs(const shoal_plan *plan)
@@ -59,7 +73,8 @@ static int own_width(const shoal_plan *plan)
     int width = 1 + n_logs(plan);
     parts_of(plan, parts);
     for (int i = 0; i < PARTS; i++)
-        width += parts[i].n;
+        for (int k = 0; k < parts[i].n; k++)
+            width += is_used(&parts[i], k);
     return width + (plan->args.marks < 0 ? 0 : 2 * plan->ensemble->n_bodies + 7);
 }
 
@@ -76,8 +91,9 @@ static void move(const shoal_plan *plan, long system, double *row, bool save)
     row += 1 + n_logs(plan);
     for (int p = 0; p < PARTS; p++)
         for (int i = 0; i < parts[p].n; i++)
-            move_number(&parts[p].array[SHOAL_AT(system, parts[p].slot ? parts[p].slot[i] : i, parts[p].n_slots)],
-                        row++, save);
+            if (is_used(&parts[p], i))
+                move_number(&parts[p].array[SHOAL_AT(system, parts[p].slot ? parts[p].slot[i] : i, parts[p].n_slots)],
+                            row++, save);
     if (plan->args.marks < 0)
         return;
     for (int body = 0; body < plan->ensemble->n_bodies; body++) {

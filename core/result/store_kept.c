@@ -4,15 +4,31 @@
  *
  *     layout    attribute: what the doubles of a row are of (core/plan/keep.c), a text that is compared
  *     system    [row] row of the system in /systems; ascending
- *     state     [row][double]
+ *     state     [double][row]: numbers that are the same for all systems need little room so
  *
  * Files of older versions, and those of studies with output.extend = false, have no such group.
  */
 #include "core/result/h5.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define GROUP "/extend"
+
+/* [n][m] as [m][n]; NULL: memory is out. */
+static double *turned(const double *from, size_t n, size_t m)
+{
+    double *to = malloc((n * m + 1) * sizeof *to);
+    for (size_t i = 0; to && i < n; i++)
+        for (size_t k = 0; k < m; k++)
+            to[k * n + i] = from[i * m + k];
+    return to;
+}
+
+static shoal_status no_memory(const shoal_h5 *h5)
+{
+    return shoal_fail(h5->context, SHOAL_E_MEMORY, "%s: out of memory", h5->path);
+}
 
 shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_kept *kept)
 {
@@ -24,9 +40,13 @@ shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_kept *kept)
     if (!status)
         status = shoal_h5_write(h5, GROUP "/system", H5T_NATIVE_INT64, shoal_h5_rows(kept->n), kept->system, "",
                                 "row of the system in /systems");
+    double *state = status ? NULL : turned(kept->row, (size_t)kept->n, (size_t)kept->width);
     if (!status)
-        status = shoal_h5_write(h5, GROUP "/state", H5T_NATIVE_DOUBLE, shoal_h5_table(kept->n, kept->width), kept->row,
-                                "", "what `shoal run --extend` goes on from, in Shoal's own units and order");
+        status = state ? shoal_h5_write(h5, GROUP "/state", H5T_NATIVE_DOUBLE, shoal_h5_table(kept->width, kept->n),
+                                        state, "",
+                                        "what `shoal run --extend` goes on from, in Shoal's own units and order")
+                       : no_memory(h5);
+    free(state);
     return status;
 }
 
@@ -40,17 +60,23 @@ static shoal_status read_rows(const shoal_h5 *h5, shoal_result *result)
         status = shoal_h5_sizes(h5, GROUP "/state", 2, &states);
     if (status)
         return status;
-    if (states.of[0] != rows.of[0] || states.of[1] < 1 || states.of[1] > INT32_MAX ||
+    if (states.of[1] != rows.of[0] || states.of[0] < 1 || states.of[0] > INT32_MAX ||
         rows.of[0] > (hsize_t)result->n_systems)
         return shoal_fail(h5->context, SHOAL_E_INPUT, "%s: " GROUP ": its sizes make no sense", h5->path);
-    kept->width = (int)states.of[1];
+    kept->width = (int)states.of[0];
     status = shoal_kept_reserve(h5->context, kept, (long)rows.of[0]);
     if (!status)
         status = shoal_h5_read_exactly(h5, GROUP "/system", H5T_NATIVE_INT64, rows, kept->system);
     if (!status)
         status = shoal_h5_read_exactly(h5, GROUP "/state", H5T_NATIVE_DOUBLE, states, kept->row);
+    double *row = status ? NULL : turned(kept->row, (size_t)states.of[0], (size_t)states.of[1]);
+    if (!status && !row)
+        status = no_memory(h5);
     if (status)
         return status;
+    if (rows.of[0] > 0)
+        memcpy(kept->row, row, (size_t)(states.of[0] * states.of[1]) * sizeof *row);
+    free(row);
     kept->n = (long)rows.of[0];
     for (long i = 0; i < kept->n; i++)
         if (kept->system[i] < (i > 0 ? kept->system[i - 1] + 1 : 0) || kept->system[i] >= result->n_systems)
@@ -69,7 +95,7 @@ shoal_status shoal_store_read_kept(shoal_context *context, const char *path, boo
     if (lacks && must)
         status = shoal_fail(context, SHOAL_E_INPUT,
                             "%s: does not hold what a longer run would go on from: it is of a version of shoal before "
-                            "--extend, or of a run with output.extend = false, or of more than a million systems",
+                            "--extend, or of a run with output.extend = false, or of more than 100000 systems",
                             path);
     if (!status && !lacks)
         status = shoal_h5_get_text(&h5, GROUP, "layout", &result->kept.layout);

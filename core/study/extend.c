@@ -51,7 +51,8 @@ static shoal_status read_config(shoal_context *context, const shoal_extend_optio
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: its config is of one big system", options->file);
     else if (!shoal_config_same(text, own)) {
         shoal_config_difference(text, own, what, sizeof what);
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: a longer run of it cannot have another %s", options->file,
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: expected the same study, but for keys on which no result depends: %s", options->file,
                             what);
     }
     of->in_orbits = config_setting_get_member(run, "orbits") != NULL;

@@ -33,7 +33,7 @@
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
 
-#define MOST_KEPT 1000000 /* systems whose last states are kept, unless the user says so */
+#define MOST_KEPT 100000 /* systems whose last states are kept, unless the user says so */
 
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
 

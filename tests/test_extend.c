@@ -357,7 +357,8 @@ static void nonsense_is_refused(void **state)
     refused(context, "-9", NULL, "expected a number beyond 5");
     refused(context, "nan", NULL, "expected a number beyond 5");
     refused(context, "far", NULL, "expected a number beyond 5");
-    refused(context, "9", "integrator.dt=0.01", "integrator.dt");
+    refused(context, "9", "integrator.dt=0.01", "integrator.dt = 0.02 and 0.01");
+    refused(context, "9", "output.interval=1.0", "output.interval is in the second alone");
     run_as(context, config, "t_end=6.001", "run.h5"); /* its 300 steps are used up */
     run_as(context, config, "t_end=6.001", "first.h5");
     refused(context, "7", NULL, "max_steps = 300");

@@ -51,9 +51,13 @@ static shoal_status read_config(shoal_context *context, const shoal_extend_optio
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: its config is of one big system", options->file);
     else if (!shoal_config_same(text, own)) {
         shoal_config_difference(text, own, what, sizeof what);
-        status = shoal_fail(context, SHOAL_E_INPUT,
-                            "%s: expected the same study, but for keys on which no result depends: %s", options->file,
-                            what);
+        status = strncmp(what, "what is in a file", 17) != 0
+                     ? shoal_fail(context, SHOAL_E_INPUT,
+                                  "%s: expected the same study, but for keys on which no result depends: %s",
+                                  options->file, what)
+                     : shoal_fail(context, SHOAL_E_INPUT,
+                                  "%s: a file that its config names has changed, or is not in this folder (--folder)",
+                                  path);
     }
     of->in_orbits = config_setting_get_member(run, "orbits") != NULL;
     of->start = of->in_orbits ? 0 : shoal_config_number(&config, run, "run", "t_start");

@@ -762,18 +762,21 @@ few=$(printf '%s\n' "$out" | grep -c '^[0-9]')
 run 0 query --systems-table first.h5 --where 'outcome == survived'
 [ "$few" -gt 0 ] && [ "$few" -eq "$(printf '%s\n' "$out" | grep -c '^[0-9]')" ] || wrong "--where: $few of $out"
 cmp -s extend.h5 first.h5 || wrong "--output changed the file that was extended"
-# a study of a table needs the table
+# a study of a table is extended without it, but not if its states were not kept
 run 0 generate extend.cfg -o table.csv
 mkdir elsewhere
 printf '%s\n' 'system = { file = "table.csv"; };' 'integrator = { name = "mvs"; dt = 0.02; };' \
     'run = { t_end = 1.01; engine = "cpu"; };' 'output = { file = "elsewhere/table.h5"; };' >table.cfg
 run 0 run table.cfg --quiet
+run 0 run --extend 2 elsewhere/table.h5 --quiet
+run 0 run --extend 3 elsewhere/table.h5 --quiet
+mv elsewhere/table.h5 extended.h5
+run 0 run table.cfg run.t_end=3 --quiet
+cmp -s extended.h5 elsewhere/table.h5 || wrong "of a table: not the bytes of a run to 3"
+run 0 run table.cfg output.extend=false --quiet --force
 refused 2 "a file that its config names has changed, or is not in this folder (--folder)" \
     run --extend 2 elsewhere/table.h5
-run 0 run --extend 2 elsewhere/table.h5 --folder . --quiet
-mv elsewhere/table.h5 extended.h5
-run 0 run table.cfg run.t_end=2 --quiet
-cmp -s extended.h5 elsewhere/table.h5 || wrong "of a table: not the bytes of a run to 2"
+refused 2 "output.extend = false" run --extend 2 elsewhere/table.h5 --folder .
 # the shards of a study, merged and extended, are the study
 for i in 1 2; do run 0 run extend.cfg run.shard=$i/2 output.file=piece.h5 --quiet; done
 run 0 merge joined.h5 piece.1-of-2.h5 piece.2-of-2.h5

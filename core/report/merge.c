@@ -233,12 +233,30 @@ static shoal_status merge_logs(shoal_context *context, shoal_result *to, const s
     return status ? status : shoal_result_sort_logs(context, to);
 }
 
+/* The systems of a shard as they begin, if it has them; then all have. */
+static shoal_status merge_begin(shoal_context *context, shoal_result *to, const shard *part, const long *row_of)
+{
+    const size_t width = (size_t)shoal_result_begin_width(to);
+    const shoal_result *from = part->result;
+    if (!from->begin)
+        return SHOAL_OK;
+    if (!to->begin)
+        to->begin = calloc((size_t)to->n_systems, width * sizeof *to->begin);
+    if (!to->begin)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", to->n_systems);
+    for (long k = 0; k < from->n_systems; k++)
+        memcpy(to->begin + (size_t)row_of[part->i - 1 + k * part->n] * width, from->begin + (size_t)k * width,
+               width * sizeof *to->begin);
+    return SHOAL_OK;
+}
+
 /* What a longer run goes on from, if all shards have it and keep the same. */
 static shoal_status merge_kept(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
                                const long *row_of)
 {
     const shoal_kept *first = &shards->result->kept;
     shoal_kept *kept = &to->kept;
+    shoal_status status;
     long n = 0;
     for (int s = 0; s < n_given; s++) {
         const shoal_kept *from = &shards[s].result->kept;
@@ -246,11 +264,14 @@ static shoal_status merge_kept(shoal_context *context, shoal_result *to, const s
             return SHOAL_OK;
         n += from->n;
     }
+    for (int s = 0; s < n_given; s++)
+        if ((status = merge_begin(context, to, &shards[s], row_of)))
+            return status;
     kept->width = first->width;
     kept->layout = strdup(first->layout);
     if (!kept->layout)
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
-    const shoal_status status = shoal_kept_reserve(context, kept, n);
+    status = shoal_kept_reserve(context, kept, n);
     for (int s = 0; s < n_given && !status; s++) {
         const shoal_kept *from = &shards[s].result->kept;
         const size_t row = (size_t)kept->width;

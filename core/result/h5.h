@@ -105,6 +105,6 @@ shoal_status shoal_h5_read_exactly(const shoal_h5 *h5, const char *dataset, hid_
 
 /* ---- store_kept.c: a part of a result file --------------------------------------------------------------------- */
 
-shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_kept *kept);
+shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_result *result);
 
 #endif

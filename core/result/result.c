@@ -188,6 +188,7 @@ void shoal_result_destroy(shoal_result **result)
     shoal_result_free_logs(old);
     shoal_kept_release(&old->kept);
     free(old->radius);
+    free(old->begin);
     free(old->body_name);
     free(old->config_text);
     free(old->plan_line);

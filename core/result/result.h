@@ -66,7 +66,9 @@ struct shoal_result {
     double *dE_final;
     double *n_steps;
     double *t_initial, *t_final;
-    double *radius;          /* [n_systems][n_bodies] at the start; NULL = all 0; in no journal */
+    double *radius; /* [n_systems][n_bodies] at the start; NULL = all 0; in no journal */
+    double *
+        begin; /* [n_systems][shoal_result_begin_width], for a longer run of a study of files; in no journal; or NULL */
     double *initial, *final; /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
     int n_columns;
     shoal_column *columns; /* swept parameters first, then what monitors computed */
@@ -105,6 +107,11 @@ const char *shoal_result_difference(const shoal_result *a, long row_a, const sho
 /* The bodies of a state that are still there, in inner units: fills bodies, and which (their indices) unless it is
  * NULL. Returns their number. */
 int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
+/* Doubles of a system in `begin`: eight for each body, their number, the barycentre. */
+static inline int shoal_result_begin_width(const shoal_result *result)
+{
+    return 8 * result->n_bodies + 7;
+}
 /* Make room for radii, all 0. */
 shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result);
 /* The first event of a system, or of a later one, in a result whose events are sorted. */

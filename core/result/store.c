@@ -294,7 +294,7 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
     if (!status)
         status = write_logs(&at, result);
     if (!status && result->complete)
-        status = shoal_store_write_kept(&at.h5, &result->kept);
+        status = shoal_store_write_kept(&at.h5, result);
     types_close(&at);
     return shoal_h5_save(&at.h5, status);
 }

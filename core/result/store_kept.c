@@ -5,6 +5,7 @@
  *     layout    attribute: what the doubles of a row are of (core/plan/keep.c), a text that is compared
  *     system    [row] row of the system in /systems; ascending
  *     state     [double][row]: numbers that are the same for all systems need little room so
+ *     begin     [system][double], only of studies whose configs name files: core/study/begin.c
  *
  * Files of older versions, and those of studies with output.extend = false, have no such group.
  */
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define GROUP "/extend"
+#define BEGIN GROUP "/begin"
 
 /* [n][m] as [m][n]; NULL: memory is out. */
 static double *turned(const double *from, size_t n, size_t m)
@@ -30,8 +32,9 @@ static shoal_status no_memory(const shoal_h5 *h5)
     return shoal_fail(h5->context, SHOAL_E_MEMORY, "%s: out of memory", h5->path);
 }
 
-shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_kept *kept)
+shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_result *result)
 {
+    const shoal_kept *kept = &result->kept;
     if (kept->width == 0)
         return SHOAL_OK;
     shoal_status status = shoal_h5_group(h5, GROUP);
@@ -47,6 +50,10 @@ shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_kept *kept)
                                         "what `shoal run --extend` goes on from, in Shoal's own units and order")
                        : no_memory(h5);
     free(state);
+    if (!status && result->begin)
+        status = shoal_h5_write(h5, BEGIN, H5T_NATIVE_DOUBLE,
+                                shoal_h5_table(result->n_systems, shoal_result_begin_width(result)), result->begin, "",
+                                "the systems as they begin, in Shoal's own units and order");
     return status;
 }
 
@@ -85,6 +92,17 @@ static shoal_status read_rows(const shoal_h5 *h5, shoal_result *result)
     return SHOAL_OK;
 }
 
+static shoal_status read_begin(const shoal_h5 *h5, shoal_result *result)
+{
+    const size_t n = (size_t)result->n_systems, width = (size_t)shoal_result_begin_width(result);
+    if (shoal_h5_lacks(h5, BEGIN))
+        return SHOAL_OK;
+    result->begin = malloc(n * width * sizeof *result->begin);
+    return result->begin ? shoal_h5_read_exactly(h5, BEGIN, H5T_NATIVE_DOUBLE, shoal_h5_table((long)n, (long)width),
+                                                 result->begin)
+                         : no_memory(h5);
+}
+
 shoal_status shoal_store_read_kept(shoal_context *context, const char *path, bool must, shoal_result *result)
 {
     shoal_h5 h5;
@@ -101,6 +119,8 @@ shoal_status shoal_store_read_kept(shoal_context *context, const char *path, boo
         status = shoal_h5_get_text(&h5, GROUP, "layout", &result->kept.layout);
     if (!status && !lacks)
         status = read_rows(&h5, result);
+    if (!status && !lacks)
+        status = read_begin(&h5, result);
     shoal_h5_close(&h5);
     return status;
 }

@@ -37,13 +37,15 @@ typedef struct span {
 
 /* Read the config of the file as it is, with the overrides, which must change no result. */
 static shoal_status read_config(shoal_context *context, const shoal_extend_options *options, const char *path,
-                                const char *text, span *of)
+                                const shoal_result *from, span *of)
 {
+    const char *text = from->config_text;
     shoal_config config;
     shoal_status status = shoal_config_open(context, path, text, options->n_overrides, options->overrides, &config);
     if (status)
         return status;
-    char *own = shoal_config_text(&config), what[200] = "";
+    char *written = shoal_config_text(&config), what[200] = "";
+    char *own = written && from->begin ? shoal_begin_config(written, text) : written;
     const config_setting_t *run = shoal_config_lookup(&config, "run");
     if (!own)
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
@@ -63,21 +65,23 @@ static shoal_status read_config(shoal_context *context, const shoal_extend_optio
     of->start = of->in_orbits ? 0 : shoal_config_number(&config, run, "run", "t_start");
     of->end = shoal_config_number(&config, run, "run", of->in_orbits ? "orbits" : "t_end");
     of->unit = of->in_orbits ? 1 : config.units.time;
-    free(own);
+    if (own != written)
+        free(own);
+    free(written);
     shoal_config_close(&config);
     return status;
 }
 
 /* The study with the later end; *end: that of the file. */
 static shoal_status open_later(shoal_context *context, const shoal_extend_options *options, const char *path,
-                               const char *text, double *end, shoal_study **study)
+                               const shoal_result *from, double *end, shoal_study **study)
 {
     const int n = options->n_overrides;
     const char **words = malloc((size_t)(n + 1) * sizeof *words);
     char *word = NULL;
     double wanted = NAN;
     span of = {0};
-    shoal_status status = words ? read_config(context, options, path, text, &of)
+    shoal_status status = words ? read_config(context, options, path, from, &of)
                                 : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     const char *name = of.in_orbits ? "orbits" : "t_end";
     if (!status && (!shoal_number(options->end, &wanted) || !((wanted * of.unit - of.end) * (of.end - of.start) > 0)))
@@ -92,7 +96,8 @@ static shoal_status open_later(shoal_context *context, const shoal_extend_option
         for (int i = 0; i < n; i++)
             words[i] = options->overrides[i];
         words[n] = word;
-        status = shoal_study_open(context, path, text, n + 1, words, NULL, study);
+        status = shoal_study_open_from(context, path, from->config_text, n + 1, words, from->begin ? from : NULL,
+                                       study);
     }
     *end = of.end;
     free(words);
@@ -207,8 +212,8 @@ static shoal_status complete(shoal_study *study, const shoal_extend_options *opt
     extension->anew = monitor_of_whole_run(study);
     if (!status)
         status = choose(study, extension, chosen, options);
-    if (!status && !extension->anew)
-        status = shoal_store_read_kept(context, options->file, true, extension->from);
+    if (!status && !extension->anew && extension->from->kept.width == 0)
+        status = shoal_store_read_kept(context, options->file, true, extension->from); /* which is refused */
     free(chosen);
     return status;
 }
@@ -234,8 +239,9 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
     if (!status)
-        status = open_later(context, options, path, extension->from->config_text ? extension->from->config_text : "",
-                            &extension->end, study);
+        status = shoal_store_read_kept(context, options->file, false, extension->from);
+    if (!status)
+        status = open_later(context, options, path, extension->from, &extension->end, study);
     if (!status) {
         (*study)->extends = extension;
         extension = NULL;

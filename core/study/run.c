@@ -650,8 +650,12 @@ static shoal_status keep_ends(study_run *run)
 {
     const shoal_study *study = run->study;
     const bool keeps = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
-    return keeps || (study->extends && !study->extends->anew) ? shoal_plan_keep(run->plan, &run->result->kept)
-                                                              : SHOAL_OK;
+    if (!keeps && !(study->extends && !study->extends->anew)) {
+        return SHOAL_OK;
+    }
+    const shoal_status status = shoal_plan_keep(run->plan, &run->result->kept);
+    return status || run->result->begin || !shoal_begin_is_needed(study) ? status
+                                                                         : shoal_begin_save(study, run->result);
 }
 
 /* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
@@ -709,7 +713,8 @@ static shoal_status resume(study_run *run, bool *resumed)
     if (status == SHOAL_OK) {
         shoal_result *fresh = run->result;
         old->radius = fresh->radius; /* which no journal has */
-        fresh->radius = NULL;
+        old->begin = fresh->begin;
+        fresh->radius = fresh->begin = NULL;
         run->result = old;
         old = fresh;
         *resumed = true;

@@ -57,8 +57,10 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     return SHOAL_OK;
 }
 
-static shoal_status read_systems(const shoal_config *config, shoal_study *study)
+static shoal_status read_systems(const shoal_config *config, const shoal_result *from, shoal_study *study)
 {
+    if (from)
+        return shoal_begin_load(study, from);
     const config_setting_t *system = shoal_config_lookup(config, "system");
     const config_setting_t *file = config_setting_get_member(system, "file");
     if (!file) {
@@ -80,7 +82,7 @@ static shoal_status read_systems(const shoal_config *config, shoal_study *study)
 }
 
 /* All of an ensemble's study: what needs no systems is refused before there are any. */
-static shoal_status read_ensemble(const shoal_config *config, shoal_study *study)
+static shoal_status read_ensemble(const shoal_config *config, const shoal_result *from, shoal_study *study)
 {
     shoal_status status = shoal_study_read_options(config, study);
     if (status)
@@ -88,7 +90,7 @@ static shoal_status read_ensemble(const shoal_config *config, shoal_study *study
     study->findings.maker = shoal_study_is_whole(study) ? SHOAL_MAKER_STUDY : SHOAL_MAKER_PART;
     if ((status = shoal_plan_check_options(config->context, &study->options, &study->findings)))
         return shoal_study_refused(study, status);
-    if ((status = read_output(config, study)) || (status = read_systems(config, study)) ||
+    if ((status = read_output(config, study)) || (status = read_systems(config, from, study)) ||
         (status = shoal_study_read_plugs(config, study)))
         return status;
     status = shoal_plan_check(config->context, study->ensemble, &study->options, &study->findings);
@@ -96,7 +98,8 @@ static shoal_status read_ensemble(const shoal_config *config, shoal_study *study
 }
 
 static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
-                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
+                               const char *const *overrides, struct shoal_table *given, const shoal_result *from,
+                               shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -121,10 +124,16 @@ static shoal_status study_open(shoal_context *context, const char *path, const c
     made->angle_name = made->config.angle_name;
     made->seed = 1;
     made->config_text = shoal_config_text(&made->config);
+    if (made->config_text && from) {
+        char *written = made->config_text;
+        made->config_text = shoal_begin_config(written, from->config_text);
+        free(written);
+    }
     if (!made->config_text)
         status = out_of_memory(&made->config);
     else
-        status = made->config.big ? shoal_big_study_read(&made->config, made) : read_ensemble(&made->config, made);
+        status = made->config.big ? shoal_big_study_read(&made->config, made)
+                                  : read_ensemble(&made->config, from, made);
     if (status) {
         shoal_study_destroy(&made);
         return status;
@@ -139,7 +148,16 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     void *numbers = shoal_numbers_begin();
-    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, study);
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, NULL, study);
+    shoal_numbers_end(numbers);
+    return status;
+}
+
+shoal_status shoal_study_open_from(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, const shoal_result *from, shoal_study **study)
+{
+    void *numbers = shoal_numbers_begin();
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, NULL, from, study);
     shoal_numbers_end(numbers);
     return status;
 }

@@ -8,7 +8,7 @@
  *                               make the systems (body.c: from keys to an orbit; sample.c: random numbers; draws.c:
  *                               those of a posterior)
  *     run.c                     runs it
- *     extend.c                  a result file as a study that goes on from it
+ *     extend.c, begin.c         a result file as a study that goes on from it
  *     big_study.c, big_run.c    the same for one big system
  */
 #ifndef SHOAL_STUDY_H
@@ -46,6 +46,14 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
  * had come there, to the fresh plan. n_snapshots: of each of these, that the longer run has, too. */
 shoal_status shoal_extension_begin(const shoal_study *study, long n_snapshots, shoal_plan *plan, shoal_result *result);
 void shoal_extension_destroy(shoal_extension **extension);
+
+/* begin.c: the systems as they begin, of a study whose config names files. needed: whether its result has to have them;
+ * save: to the result; load: from a result that has them, to a study without systems; config: a config's text that says
+ * of these files what another text says of them, malloc'd, NULL: memory is out. */
+bool shoal_begin_is_needed(const shoal_study *study);
+shoal_status shoal_begin_save(const shoal_study *study, shoal_result *result);
+shoal_status shoal_begin_load(shoal_study *study, const shoal_result *from);
+char *shoal_begin_config(const char *text, const char *of);
 
 /* ---- study.c: a checked config, its systems ---------------------------------------------------------------------- */
 
@@ -158,6 +166,9 @@ struct shoal_study {
  */
 shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
+/* The same, with systems that a result has kept (begin.c); from: borrowed until it returns, NULL = none. */
+shoal_status shoal_study_open_from(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, const shoal_result *from, shoal_study **study);
 /* run.c: the result of a study before its first step. Its final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
 /* Measure which choice is fastest for the study on a GPU, and keep it beside the compiled kernels. rows: [*n_rows] the

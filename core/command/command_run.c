@@ -61,7 +61,7 @@ static const struct argp run_argp = {
              "With --extend: only systems of which this is true, as shoal query has it: 'outcome == survived'", 1},
             {"output", OUTPUT, "OUT", 0, "With --extend: the file to write (default: the result itself, replaced)", 1},
             {"folder", FOLDER, "DIR", 0,
-             "With --extend: where the study's config was, for the files that it names (default: where the result is)",
+             "With --extend: where the study's config was, for plugins that it names (default: where the result is)",
              1},
             {0}},
     .parser = run_parse,

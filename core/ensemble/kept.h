@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * kept.h: what a later run needs of systems to go on beyond the end of this one: a row of doubles each. core/plan/keep.c
- * says what is in a row.
+ * kept.h: what a later run needs of systems to go on beyond the end of this one: a row of doubles each.
+ * core/plan/keep.c says what is in a row.
  */
 #ifndef SHOAL_KEPT_H
 #define SHOAL_KEPT_H

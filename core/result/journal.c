@@ -26,7 +26,8 @@
  *     checkpoint  as it was given
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 4 had nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are those of the lists below, in that order.
+ * Version 4 had nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are those of the lists
+ * below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * begin.c: the systems of a study whose config names files (a table of bodies, draws), as its result keeps them, so that
- * a longer run needs no file but the result:
+ * begin.c: the systems of a study whose config names files (a table of bodies, draws), as its result keeps them, so
+ * that a longer run needs no file but the result:
  *
  *     [system][quantities of all bodies in the ensemble, number of bodies, barycentre]     in inner units
  */

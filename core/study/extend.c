@@ -2,7 +2,7 @@
  *
  * extend.c: a result file becomes a study with a later end, which goes on from where that run ended.
  *
- *     config in the file, a later t_end -> the same systems -> those chosen -> plan (run.c) -> rows and states of before
+ *     config in the file, a later t_end -> the same systems -> those chosen -> plan (run.c) -> rows and states
  *
  * The systems are made anew from the config, so that steps, periods, kernels and the plan line are those of a run that
  * was asked for the later end from the first. Those that had ended keep their rows. The others lose what that run did

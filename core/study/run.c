@@ -407,6 +407,27 @@ static shoal_status create_logs(study_run *run)
     return status;
 }
 
+/* The radii of the bodies, if any has one. */
+static shoal_status create_radii(study_run *run)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_result *result = run->result;
+    for (long system = 0; system < result->n_systems; ++system) {
+        for (int b = 0; b < result->n_live[system]; ++b) {
+            const double r = *shoal_ensemble_body(ensemble, b, SHOAL_R, system);
+            if (!(r > 0)) {
+                continue;
+            }
+            const shoal_status status = result->radius ? SHOAL_OK : shoal_result_add_radii(run->context, result);
+            if (status != SHOAL_OK) {
+                return status;
+            }
+            result->radius[system * result->n_bodies + b] = r / run->study->units.length;
+        }
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status create_result(study_run *run)
 {
     const shoal_monitor *monitor;
@@ -479,15 +500,10 @@ static shoal_status create_result(study_run *run)
             const shoal_body *body = &bodies[b];
             const double coordinate[6] = {body->x, body->y, body->z, body->vx, body->vy, body->vz};
             put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
-            if (body->r > 0 && !result->radius && (status = shoal_result_add_radii(run->context, result))) {
-                goto fail;
-            }
-            if (result->radius) {
-                result->radius[(size_t)system * n_bodies + (size_t)b] = body->r / study->units.length;
-            }
         }
     }
-    status = create_logs(run);
+    status = create_radii(run);
+    status = status ? status : create_logs(run);
 fail:
     free(bodies);
     return status;

@@ -97,9 +97,14 @@ static shoal_status read_ensemble(const shoal_config *config, const shoal_result
     return status ? shoal_study_refused(study, status) : SHOAL_OK;
 }
 
+/* Where systems go to, or come from; NULL = none. */
+typedef struct opening {
+    struct shoal_table *given;
+    const shoal_result *from;
+} opening;
+
 static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
-                               const char *const *overrides, struct shoal_table *given, const shoal_result *from,
-                               shoal_study **study)
+                               const char *const *overrides, const opening *with, shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -118,22 +123,22 @@ static shoal_status study_open(shoal_context *context, const char *path, const c
     }
     made->context = context;
     made->path = own;
-    made->given = given;
+    made->given = with->given;
     made->units = made->config.units;
     made->angle = made->config.angle;
     made->angle_name = made->config.angle_name;
     made->seed = 1;
     made->config_text = shoal_config_text(&made->config);
-    if (made->config_text && from) {
+    if (made->config_text && with->from) {
         char *written = made->config_text;
-        made->config_text = shoal_begin_config(written, from->config_text);
+        made->config_text = shoal_begin_config(written, with->from->config_text);
         free(written);
     }
     if (!made->config_text)
         status = out_of_memory(&made->config);
     else
         status = made->config.big ? shoal_big_study_read(&made->config, made)
-                                  : read_ensemble(&made->config, from, made);
+                                  : read_ensemble(&made->config, with->from, made);
     if (status) {
         shoal_study_destroy(&made);
         return status;
@@ -148,7 +153,7 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     void *numbers = shoal_numbers_begin();
-    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, NULL, study);
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, &(opening){given, NULL}, study);
     shoal_numbers_end(numbers);
     return status;
 }
@@ -157,7 +162,7 @@ shoal_status shoal_study_open_from(shoal_context *context, const char *path, con
                                    const char *const *overrides, const shoal_result *from, shoal_study **study)
 {
     void *numbers = shoal_numbers_begin();
-    const shoal_status status = study_open(context, path, text, n_overrides, overrides, NULL, from, study);
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, &(opening){NULL, from}, study);
     shoal_numbers_end(numbers);
     return status;
 }

@@ -159,6 +159,7 @@ const shoal_monitor shoal_monitor_frequency = {
            "(NAFF) of a body's mean longitude, pericentre or node",
     .reference = "Laskar 1990, Icarus 88, 266; 1993, Physica D 67, 257; 2003, arXiv:math/0305364",
     .ends_only = true,
+    .whole_run = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parts = SHOAL_ONE_PART,

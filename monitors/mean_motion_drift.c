@@ -48,6 +48,7 @@ const shoal_monitor shoal_monitor_mean_motion_drift = {
     .doc = "chaos indicator: drift of a body's averaged Jacobi mean motion between the two halves of the run",
     .reference = "after Laskar 1990, Icarus 88, 266",
     .ends_only = true,
+    .whole_run = true,
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parameters = parameters,

@@ -779,6 +779,83 @@ offers '\$\(touch\ pwned\).e' shoal plot odd.h5 --column '$'
 [ ! -e pwned ] || wrong "a name was run"
 end
 
+begin cli_extend
+sed 's/count = 4/count = 2/; s/study.h5/extend.h5/' study.cfg >extend.cfg
+run 0 run extend.cfg --quiet
+cp extend.h5 short.h5
+run 0 run extend.cfg run.t_end=50 --quiet --force
+mv extend.h5 first.h5
+cp short.h5 extend.h5
+run 0 run --extend 50 extend.h5
+holds "going on from"
+cmp -s extend.h5 first.h5 || wrong "not the bytes of a run to 50"
+refused 2 "expected a number beyond 50" run --extend 50 extend.h5
+refused 2 "expected --output, too" run --extend 60 extend.h5 --where 'outcome == survived'
+refused 2 "no system of extend.h5" run --extend 60 extend.h5 --where 'outcome == chaotic' --output some.h5
+refused 2 "expected --extend" run extend.cfg --output other.h5
+refused 2 "output.extend" run --extend 60 "$data/format_2.h5"
+refused 2 "sweep[0].count" run --extend 60 extend.h5 'sweep[0].count=3' --output other.h5
+refused 2 "extend.h5: exists" run --extend 60 short.h5 --output extend.h5
+run 0 run --extend 60 extend.h5 --where 'outcome == survived' --output some.h5 run.threads=1 --quiet
+run 0 query --systems-table some.h5
+few=$(printf '%s\n' "$out" | grep -c '^[0-9]')
+run 0 query --systems-table first.h5 --where 'outcome == survived'
+[ "$few" -gt 0 ] && [ "$few" -eq "$(printf '%s\n' "$out" | grep -c '^[0-9]')" ] || wrong "--where: $few of $out"
+cmp -s extend.h5 first.h5 || wrong "--output changed the file that was extended"
+# a study of a table is extended without it, but not if its states were not kept
+run 0 generate extend.cfg -o table.csv
+mkdir elsewhere
+printf '%s\n' 'system = { file = "table.csv"; };' 'integrator = { name = "mvs"; dt = 0.02; };' \
+    'run = { t_end = 1.01; engine = "cpu"; };' 'output = { file = "elsewhere/table.h5"; };' >table.cfg
+run 0 run table.cfg --quiet
+run 0 run --extend 2 elsewhere/table.h5 --quiet
+run 0 run --extend 3 elsewhere/table.h5 --quiet
+mv elsewhere/table.h5 extended.h5
+run 0 run table.cfg run.t_end=3 --quiet
+cmp -s extended.h5 elsewhere/table.h5 || wrong "of a table: not the bytes of a run to 3"
+run 0 run table.cfg output.extend=false --quiet --force
+refused 2 "a file that its config names has changed, or is not in this folder (--folder)" \
+    run --extend 2 elsewhere/table.h5
+refused 2 "output.extend = false" run --extend 2 elsewhere/table.h5 --folder .
+# the shards of a study, merged and extended, are the study
+for i in 1 2; do run 0 run extend.cfg run.shard=$i/2 output.file=piece.h5 --quiet; done
+run 0 merge joined.h5 piece.1-of-2.h5 piece.2-of-2.h5
+run 0 run --extend 50 joined.h5 --quiet
+for what in --systems-table --final --events '--time ..'; do
+    run 0 query $what joined.h5
+    one=$out
+    run 0 query $what first.h5
+    [ "$one" = "$out" ] || wrong "shards, merged and extended: query $what differs"
+done
+end
+
+begin cli_convert_keeps_parameters_and_radii
+sed 's/"c"; m = 1e-3;/"c"; m = 1e-3; r = 0.02;/; s/"b"; m = 1e-3;/"b"; m = 1e-3; r = 0.01;/
+    s/^monitors.*/monitors = ( { name = "stop_on_collision"; action = "merge"; factor = 3.0; } );/
+    s/from = 1.1/from = 1.02/; s/to = 1.9/to = 1.3/; s/study.h5/radii.h5/' study.cfg >radii.cfg
+run 0 run radii.cfg --quiet
+run 0 convert radii.h5 all.csv --initial --quiet
+grep -q '^system,body,name,m,x,y,z,vx,vy,vz,r,c.a,c.e$' all.csv || wrong "columns: $(head -n 4 all.csv)"
+[ "$(grep ^3,2 all.csv | cut -d, -f11-)" = "0.02,1.1133333333333333,0" ] || wrong "radius, c.a, c.e: $(cat all.csv)"
+run 0 convert radii.h5 merged.csv --where 'n_final == 2' --quiet
+grep -q '^[0-9]*,1,' merged.csv || wrong "nothing has merged: $(cat merged.csv)"
+awk -F , '$2 == 1 && ($11 < 0.0208 || $11 > 0.0209) { exit 1 }' merged.csv || wrong "radii: $(cat merged.csv)"
+run 0 convert radii.h5 few.h5 --where 'n_final == 3' --quiet
+run 0 convert few.h5 few.csv --quiet
+run 0 convert radii.h5 same.csv --where 'n_final == 3' --quiet
+cmp -s few.csv same.csv || wrong "by a result file: $(diff few.csv same.csv | head -n 4)"
+printf '%s\n' 'system = { file = "same.csv"; };' 'integrator = { name = "mvs"; dt = 0.02; };' \
+    'run = { t_start = 0.0; t_end = 1.0; engine = "cpu"; };' 'output = { file = "columns.h5"; };' >columns.cfg
+run 0 run columns.cfg --quiet
+run 0 query columns.h5 --systems-table
+printf '%s\n' "$out" | cut -d, -f1,9- | grep '^[0-9]' >again.txt
+grep '^[0-9]*,0,' same.csv | cut -d, -f1,12- | cmp -s - again.txt || wrong "columns of a study of the table: $out"
+{ head -n 4 same.csv; sed -n 5p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
+refused 2 "c.e = 7: expected the number of the system's other bodies" run columns.cfg system.file=bad.csv
+printf 'a.b,c.d\n1,2\n' >bad.csv
+refused 2 "column 1 = a.b: expected system" run columns.cfg system.file=bad.csv
+end
+
 begin cli_unsupported_engine
 if "$shoal" info | grep -qi '^ *cuda.*\(no\|not\|missing\|cannot\)'; then
     refused 3 "" run study.cfg run.engine=cuda output.file=gpu.h5 --quiet

@@ -225,7 +225,7 @@ static shoal_status choose_system(shoal_table *table, long id)
 {
     for (long s = 0; s < table->n_systems; ++s) {
         if (table->systems[s].id == id) {
-            table->systems[0] = table->systems[s];
+            shoal_table_move_system(table, 0, s);
             table->n_systems = 1;
             return SHOAL_OK;
         }

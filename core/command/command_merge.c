@@ -71,6 +71,9 @@ int merge_main(int argc, char **argv)
     }
     for (int k = 0; k < n && status == SHOAL_OK; ++k) {
         status = shoal_report_read(context, name[k + 1], &shard[k]);
+        if (status == SHOAL_OK && shard[k]->complete) {
+            status = shoal_store_read_kept(context, name[k + 1], false, shard[k]);
+        }
     }
     if (status == SHOAL_OK) {
         status = shoal_result_merge(context, n, name + 1, shard, options.partial, &merged);

@@ -15,9 +15,12 @@
 
 typedef struct run_options {
     study_words words;
+    shoal_extend_options extend; /* end: NULL = the study is run */
     bool force, quiet, no_plot;
     double progress;
 } run_options;
+
+enum { EXTEND = 1000, WHERE, OUTPUT, FOLDER };
 
 static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
@@ -28,6 +31,18 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
     case 'q': options->quiet = true; return 0;
     case 'n': options->no_plot = true; return 0;
     case 'p': options->progress = parse_progress("run", argument); return 0;
+    case EXTEND: options->extend.end = argument; return 0;
+    case WHERE: options->extend.where = argument; return 0;
+    case OUTPUT: options->extend.output = argument; return 0;
+    case FOLDER: options->extend.folder = argument; return 0;
+    case ARGP_KEY_END:
+        if (!options->extend.end && (options->extend.where || options->extend.output || options->extend.folder)) {
+            exit(usage_error("run: --where, --output and --folder: expected --extend, too"));
+        }
+        if (options->extend.output && check_name("run", options->extend.output) != EXIT_OK) {
+            exit(EXIT_USAGE);
+        }
+        return parse_study("run", &options->words, key, argument, state);
     default: return parse_study("run", &options->words, key, argument, state);
     }
 }
@@ -40,14 +55,26 @@ static const struct argp run_argp = {
             {"no-plot", 'n', 0, 0, "Draw no map of a grid", 0},
             OPTION_ALLOW_PLUGINS,
             OPTION_PROGRESS,
+            {"extend", EXTEND, "T_END", 0,
+             "The file is a result: go on from it to T_END (or orbits, where it has run.orbits)", 1},
+            {"where", WHERE, "CONDITIONS", 0,
+             "With --extend: only systems of which this is true, as shoal query has it: 'outcome == survived'", 1},
+            {"output", OUTPUT, "OUT", 0, "With --extend: the file to write (default: the result itself, replaced)", 1},
+            {"folder", FOLDER, "DIR", 0,
+             "With --extend: where the study's config was, for plugins that it names (default: where the result is)",
+             1},
             {0}},
     .parser = run_parse,
-    .args_doc = "STUDY.cfg [KEY=VALUE ...]",
+    .args_doc = "STUDY.cfg [KEY=VALUE ...]\n--extend=T_END RESULT.h5 [KEY=VALUE ...]",
     .doc = "Run a study: integrate its systems and write one result file."
            "\vAny value of the study can be given anew by its path: run.t_end=100 integrator.dt=0.01.\n"
            "\n"
            "A run that was killed leaves a journal beside its output; the same command goes on from its last "
-           "checkpoint. The first SIGINT or SIGTERM ends the run in order, the second kills it.",
+           "checkpoint. The first SIGINT or SIGTERM ends the run in order, the second kills it.\n"
+           "\n"
+           "--extend makes of a result what a run to T_END from the first would have left, to the last bit. The result "
+           "is replaced when that is complete; until then it stays as it is. With --where the others are left out, "
+           "which needs --output.",
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -318,6 +345,21 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, double every,
     return status;
 }
 
+/* The study of a result file with a later end. */
+static shoal_status open_extension(const run_options *options, shoal_context **context, shoal_study **study)
+{
+    shoal_extend_options extend = options->extend;
+    const shoal_status status = shoal_context_create(context);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    shoal_context_allow_plugins(*context, options->words.allow_plugins);
+    extend.file = options->words.study;
+    extend.n_overrides = options->words.n_overrides;
+    extend.overrides = options->words.override;
+    return shoal_study_extend(*context, &extend, study);
+}
+
 int run_main(int argc, char **argv)
 {
     run_options options = {.progress = PROGRESS_SECONDS};
@@ -329,10 +371,14 @@ int run_main(int argc, char **argv)
     int code = EXIT_FAILED;
 
     argp_parse(&run_argp, argc, argv, 0, NULL, &options);
-    shoal_status status = open_study(&options.words, NULL, &context, &study);
+    shoal_status status = options.extend.end ? open_extension(&options, &context, &study)
+                                             : open_study(&options.words, NULL, &context, &study);
     if (status != SHOAL_OK) {
         code = failed_input(context, status);
         goto fail;
+    }
+    if (study->extends && study->extends->anew && !options.quiet) {
+        printf("%s weighs each step by its place in the whole run: all systems begin again\n", study->extends->anew);
     }
     status = run_study(study, options.force, options.quiet, options.progress, &last);
     if (status != SHOAL_OK) {

@@ -304,6 +304,8 @@ const shoal_key shoal_keys[] = {
          "time between snapshots; with run.orbits in shortest periods of each system"),
     NUMBERS("output", "times", "time", "none",
             "times of further snapshots; with run.orbits in shortest periods of each system since run.t_start"),
+    VALUE("output", BOOLEAN, "extend", "", NAN, 0, 1, NULL, "true for at most 100000 systems",
+          "whether the file holds what `shoal run --extend` goes on from"),
 
     /* one big system (big/): another kind of config, whose top level is the section "big" */
     OTHER("big", GROUP, "model", NULL, "the bodies of one big system; a config with this group is no ensemble"),

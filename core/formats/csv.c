@@ -3,12 +3,13 @@
  * csv.c: systems as a table of Cartesian bodies, one line a body:
  *
  *     # units: AU, Msun, yr
- *     system,body,name,m,x,y,z,vx,vy,vz[,r]
+ *     system,body,name,m,x,y,z,vx,vy,vz[,r][,b.e,...]
  *
  * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
  * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
  * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states.
- * States that `shoal query` prints have a column `time` after the name, and empty numbers where nothing is known.
+ * Columns with a dot in their names are numbers of the systems (columns.c), in no unit. States that `shoal query`
+ * prints have a column `time` after the name, and empty numbers where nothing is known.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -57,6 +58,42 @@ static shoal_status read_heading(const shoal_table *table, char *const cells[], 
     return SHOAL_OK;
 }
 
+/* The further columns, which follow n others. */
+static shoal_status add_columns(shoal_table *table, char *const cells[], int n)
+{
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < n && !status; i++) {
+        shoal_column column = {.doc = "as the table of systems has it"};
+        if (strlen(cells[i]) >= sizeof column.name)
+            return shoal_table_fail(table, "column", cells[i], "a name of at most %zu bytes", sizeof column.name - 1);
+        strcpy(column.name, cells[i]);
+        for (int c = 0; c < table->n_columns; c++)
+            if (strcmp(table->columns[c].name, column.name) == 0)
+                return shoal_table_fail(table, "column", cells[i], "a name of its own");
+        status = shoal_table_add_column(table, &column);
+    }
+    return status;
+}
+
+/* What they hold, for the first body of a system or for another one, which has the same. */
+static shoal_status read_numbers(shoal_table *table, char *const cells[], bool first)
+{
+    shoal_status status = SHOAL_OK;
+    for (int c = 0; c < table->n_columns && !status; c++) {
+        double value = NAN;
+        if (*cells[c] && !shoal_number(cells[c], &value))
+            return shoal_table_fail(table, table->columns[c].name, cells[c], "a finite number, or nothing");
+        if (first) {
+            status = shoal_table_add_number(table, c, value);
+            continue;
+        }
+        const double had = table->columns[c].value[table->n_systems - 1];
+        if (had != value && !(isnan(had) && isnan(value)))
+            return shoal_table_fail(table, table->columns[c].name, cells[c], "the number of the system's other bodies");
+    }
+    return status;
+}
+
 static shoal_status read_body(shoal_table *table, char *const cells[], int n, const int column[COLUMNS])
 {
     double value[COLUMNS] = {[TIME] = NAN};
@@ -83,6 +120,8 @@ static shoal_status read_body(shoal_table *table, char *const cells[], int n, co
     if (value[BODY] != n_bodies)
         return shoal_table_fail(table, columns[BODY].name, cells[BODY], "%d: the bodies of a system in order",
                                 n_bodies);
+    if ((status = read_numbers(table, cells + n, n_bodies == 0)))
+        return status;
     return shoal_table_add_body(table, cells[NAME],
                                 &(shoal_body){.m = value[M],
                                               .r = value[R],
@@ -141,33 +180,46 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
     return SHOAL_OK;
 }
 
+/* A line of bodies, or first the heading. *n_columns: of all columns, 0 = no heading yet; *n_own: without the further
+ * ones. */
+static shoal_status read_line(shoal_lines *lines, bool times, double time, int *n_columns, int *n_own,
+                              int column[COLUMNS])
+{
+    enum { MOST = 1024 };
+    shoal_table *table = lines->table;
+    char *cells[MOST];
+    int n;
+    shoal_status status = shoal_lines_cut(lines, cells, MOST, &n);
+    if (status)
+        return status;
+    if (n > MOST || (*n_columns > 0 && n != *n_columns))
+        return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %s%d cells, found %d", table->path,
+                          table->line, *n_columns ? "" : "at most ", *n_columns ? *n_columns : MOST, n);
+    if (*n_columns > 0)
+        return read_body(table, cells, *n_own, column);
+    *n_columns = *n_own = n;
+    while (*n_own >= VZ && strchr(cells[*n_own - 1], '.'))
+        --*n_own;
+    status = read_heading(table, cells, *n_own, times, column);
+    if (!status && column[TIME] == TIME && !isnan(time))
+        status = shoal_fail(table->context, SHOAL_E_INPUT,
+                            "%s:%ld: expected the column time or the comment '# time: ...', not both", table->path,
+                            table->line);
+    return status ? status : add_columns(table, cells + *n_own, n - *n_own);
+}
+
 shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
 {
     shoal_lines lines;
-    int n_columns = 0, column[COLUMNS] = {0};
+    int n_columns = 0, n_own = 0, column[COLUMNS] = {0};
     char said[4] = "";
     double time = NAN;
     shoal_status status = shoal_lines_open(&lines, table, path);
     while (!status && shoal_lines_next(&lines)) {
-        char *cells[COLUMNS];
         if (lines.text[0] == '#')
             status = read_comment(table, lines.text, &time, said);
-        if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
-            continue;
-        int n;
-        if ((status = shoal_lines_cut(&lines, cells, COLUMNS, &n)))
-            continue;
-        if (n_columns == 0) {
-            status = read_heading(table, cells, n_columns = n, times, column);
-            if (!status && column[TIME] == TIME && !isnan(time))
-                status = shoal_fail(table->context, SHOAL_E_INPUT,
-                                    "%s:%ld: expected the column time or the comment '# time: ...', not both", path,
-                                    table->line);
-        } else if (n != n_columns)
-            status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", path, table->line,
-                                n_columns, n);
-        else
-            status = read_body(table, cells, n, column);
+        else if (lines.text[strspn(lines.text, " \t")] != '\0')
+            status = read_line(&lines, times, time, &n_columns, &n_own, column);
     }
     if (!status && table->n_systems == 0 && !ferror(lines.in))
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:1: expected a header and at least one system", path);
@@ -249,7 +301,13 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
     for (long s = 0; s < table->n_systems; s++)
         if (*table->systems[s].label)
             fprintf(out, "# system %lld is %s\n", (long long)table->systems[s].id, table->systems[s].label);
-    fprintf(out, "system,body,name,m,x,y,z,vx,vy,vz%s\n", radii ? ",r" : "");
+    fprintf(out, "system,body,name,m,x,y,z,vx,vy,vz%s", radii ? ",r" : "");
+    for (int c = 0; c < table->n_columns; c++)
+        if (strchr(table->columns[c].name, '.')) {
+            fputc(',', out);
+            shoal_print_csv(out, table->columns[c].name);
+        }
+    fputc('\n', out);
     for (long s = 0; s < table->n_systems; s++)
         for (int i = 0; i < table->systems[s].n_bodies; i++) {
             const shoal_body *b = &table->bodies[table->systems[s].first + i];
@@ -258,6 +316,9 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
             const double values[] = {b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz, b->r};
             for (int q = 0; q < SHOAL_COUNT(values) - !radii; q++)
                 fprintf(out, ",%s", shoal_number_print(number, values[q]));
+            for (int c = 0; c < table->n_columns; c++)
+                if (strchr(table->columns[c].name, '.'))
+                    fprintf(out, ",%s", shoal_number_print(number, table->columns[c].value[s]));
             fputc('\n', out);
         }
     return SHOAL_OK;

@@ -166,6 +166,7 @@ shoal_status shoal_table_check(const shoal_table *table)
 
 void shoal_table_release(shoal_table *table)
 {
+    shoal_table_release_columns(table);
     free(table->bodies);
     free(table->systems);
     free(table->names);
@@ -184,6 +185,7 @@ void shoal_table_convert(shoal_table *table, const shoal_units *to)
                           b->z * length, b->vx * velocity, b->vy * velocity, b->vz * velocity};
     for (long s = 0; s < table->n_systems; s++)
         table->systems[s].time *= time;
+    shoal_table_convert_columns(table, to);
     table->units = *to;
 }
 
@@ -192,10 +194,20 @@ void shoal_table_convert(shoal_table *table, const shoal_units *to)
 shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made)
 {
     const size_t n_bodies = (size_t)table->n_names;
-    shoal_status status = shoal_result_create(table->context, table->n_systems, (int)n_bodies, 0, made);
+    shoal_status status = shoal_result_create(table->context, table->n_systems, (int)n_bodies, table->n_columns, made);
+    for (long i = 0; i < table->n_bodies && !status; i++)
+        if (table->bodies[i].r > 0 && !(*made)->radius)
+            status = shoal_result_add_radii(table->context, *made);
     if (status)
         return status;
     shoal_result *result = *made;
+    result->n_swept = table->n_columns;
+    for (int c = 0; c < table->n_columns; c++) {
+        double *value = result->columns[c].value;
+        memcpy(value, table->columns[c].value, (size_t)table->n_systems * sizeof *value);
+        result->columns[c] = table->columns[c];
+        result->columns[c].value = value;
+    }
     snprintf(result->version, sizeof result->version, "%s", shoal_version());
     memcpy(result->epoch, table->epoch, sizeof result->epoch);
     memcpy(result->body_name, table->names, n_bodies * sizeof *table->names);
@@ -211,10 +223,29 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
             const shoal_body *b = &table->bodies[system->first + i];
             memcpy(row + i * SHOAL_STATE, (double[SHOAL_STATE]){b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz},
                    SHOAL_STATE * sizeof *row);
+            if (result->radius)
+                result->radius[(size_t)s * n_bodies + (size_t)i] = b->r;
         }
     }
     memcpy(result->final, result->initial, (size_t)table->n_systems * n_bodies * SHOAL_STATE * sizeof(double));
     return SHOAL_OK;
+}
+
+/* The radii of a system's bodies at a time; each merger before it makes one of two. */
+static void find_radii(const shoal_result *result, long s, double time, double *radius)
+{
+    const size_t n = (size_t)result->n_bodies;
+    memset(radius, 0, n * sizeof *radius);
+    if (!result->radius)
+        return;
+    memcpy(radius, result->radius + (size_t)s * n, n * sizeof *radius);
+    for (long i = shoal_result_first_event(result, s); i < result->n_events && result->event_system[i] == s; i++) {
+        const int a = result->event_a[i], b = result->event_b[i];
+        const bool merger = result->event[i] == SHOAL_COLLIDED || result->event[i] == SHOAL_HIT_STAR;
+        if (merger && !result->event_ended[i] && a >= 0 && b >= 0 &&
+            fabs(result->event_time[i] - result->t_initial[s]) <= fabs(time - result->t_initial[s]))
+            radius[a] = cbrt(radius[a] * radius[a] * radius[a] + radius[b] * radius[b] * radius[b]);
+    }
 }
 
 /* Those bodies of a system that are there, if they are two at least: others may be gone, or not known yet. */
@@ -223,13 +254,22 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
     int n_there = 0;
     for (int b = 0; b < result->n_live[s]; b++)
         n_there += !isnan(row[b * SHOAL_STATE + 1]);
+    double radius[result->n_bodies];
+    find_radii(result, s, time, radius);
     shoal_status status = n_there < 2 ? SHOAL_OK : shoal_table_add_system(table, result->id[s], time);
+    for (int c = 0; c < table->n_columns && n_there >= 2 && !status; c++)
+        status = shoal_table_add_number(table, c, result->columns[c].value[s]);
     for (int b = 0; b < result->n_live[s] && n_there >= 2 && !status; b++, row += SHOAL_STATE)
         if (!isnan(row[1]))
-            status = shoal_table_add_body(
-                table, result->body_name[b],
-                &(shoal_body){
-                    .m = row[0], .x = row[1], .y = row[2], .z = row[3], .vx = row[4], .vy = row[5], .vz = row[6]});
+            status = shoal_table_add_body(table, result->body_name[b],
+                                          &(shoal_body){.m = row[0],
+                                                        .r = radius[b],
+                                                        .x = row[1],
+                                                        .y = row[2],
+                                                        .z = row[3],
+                                                        .vx = row[4],
+                                                        .vy = row[5],
+                                                        .vz = row[6]});
     return status;
 }
 
@@ -245,6 +285,10 @@ shoal_status shoal_table_from_result(const shoal_result *result, const bool *cho
         return shoal_table_no_memory(table);
     memcpy(table->names, result->body_name, (size_t)result->n_bodies * sizeof *table->names);
     table->n_names = table->room_names = result->n_bodies;
+    for (int c = 0; c < result->n_swept && !status; c++)
+        status = shoal_table_add_column(table, &result->columns[c]);
+    if (status)
+        return status;
     if (which == SHOAL_QUERY_TIME) {
         long *row = malloc((size_t)result->n_systems * sizeof *row);
         status = row ? shoal_select_snapshots(table->context, result, NULL, time, row) : shoal_table_no_memory(table);

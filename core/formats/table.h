@@ -34,6 +34,8 @@ typedef struct shoal_table {
     long n_names, room_names;
     int *name_at; /* [n_name_at] hash table of them, 0 = free, else a body's number + 1 */
     long n_name_at;
+    shoal_column *columns; /* [n_columns] numbers of the systems beside their bodies, each [n_systems] (columns.c) */
+    int n_columns;
 } shoal_table;
 
 /* Refuse what stands in the current line: "FILE:LINE: WHAT = VALUE: expected FORMAT...". */
@@ -57,6 +59,15 @@ void shoal_table_release(shoal_table *table);
 
 /* The same in other units; numbers whose unit stays keep their bits. */
 void shoal_table_convert(shoal_table *table, const shoal_units *units);
+
+/* columns.c: a further column, with name, unit and doc of another; its number for the last system, which is given once
+ * for each system and column; a system in the place of an earlier one, with its numbers. */
+shoal_status shoal_table_add_column(shoal_table *table, const shoal_column *like);
+shoal_status shoal_table_add_number(shoal_table *table, int c, double value);
+void shoal_table_move_system(shoal_table *table, long to, long from);
+/* For shoal_table_convert and shoal_table_release. */
+void shoal_table_convert_columns(shoal_table *table, const shoal_units *to);
+void shoal_table_release_columns(shoal_table *table);
 
 /* A result in which no step was made: initial and final states are the table's. */
 shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **result);

@@ -58,6 +58,16 @@ shoal_status shoal_plan_state_save(shoal_plan *plan, void *state)
     return status;
 }
 
+shoal_status shoal_plan_go_on(shoal_plan *plan)
+{
+    shoal_plan_list_running(plan);
+    shoal_plan_clear_goals(plan);
+    shoal_plan_count(plan);
+    plan->records_changed = false;
+    plan->goes_on = true;
+    return shoal_plan_start_engine(plan);
+}
+
 shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
 {
     double *part[STATE_PARTS];
@@ -73,10 +83,5 @@ shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state)
             return status;
         at += shoal_plan_state_size(plan->followers[i]);
     }
-    shoal_plan_list_running(plan);
-    shoal_plan_clear_goals(plan);
-    shoal_plan_count(plan);
-    plan->records_changed = false;
-    plan->goes_on = true;
-    return shoal_plan_start_engine(plan);
+    return shoal_plan_go_on(plan);
 }

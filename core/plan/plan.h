@@ -7,6 +7,7 @@
 
 #include "core/engine/engine.h"
 #include "core/ensemble/ensemble.h"
+#include "core/ensemble/kept.h"
 
 /* ---- plan.c ------------------------------------------------------------------------------------------------------ */
 
@@ -127,6 +128,11 @@ struct shoal_plan {
     shoal_plan_log logs[SHOAL_MAX_MONITORS];
     int n_vectors, n_followers; /* tangent vectors of a system; plans that move all but the first: vectors.c */
     shoal_plan **followers;     /* [n_followers] each with an ensemble of its own */
+    /* keep.c: receives systems at t_end, borrowed, NULL: nothing is kept; this plan's place in a row; the first row of
+     * the last slice */
+    shoal_kept *kept;
+    int kept_at;
+    long kept_from;
     char engine_line[256], line[768];
     char column_name[SHOAL_COLUMN_SIZE]; /* the answer of shoal_plan_column_name */
 };
@@ -317,5 +323,19 @@ shoal_status shoal_plan_log_add(shoal_plan *plan, long system, const double *rec
 size_t shoal_plan_state_size(const shoal_plan *plan);
 shoal_status shoal_plan_state_save(shoal_plan *plan, void *state);
 shoal_status shoal_plan_state_load(shoal_plan *plan, const void *state);
+/* The records, the native states and what the monitors carry have been loaded: begin with them. */
+shoal_status shoal_plan_go_on(shoal_plan *plan);
+
+/* ---- keep.c ------------------------------------------------------------------------------------------------------ */
+
+/* From now on each system that comes to t_end leaves a row in `kept`, from which a run to a later end goes on with the
+ * same bits; sets its width and layout. The table is borrowed. */
+shoal_status shoal_plan_keep(shoal_plan *plan, shoal_kept *kept);
+/* For slice.c: keep the listed systems, ascending, as they are; then count what has happened to them since. */
+shoal_status shoal_plan_keep_systems(shoal_plan *plan, const int *list, long n);
+void shoal_plan_keep_count(const shoal_plan *plan, long first_event, const long first_row[SHOAL_MAX_MONITORS]);
+/* A new plan goes on from rows of such a table. row: [n_systems] NULL: the system has ended, with outcome[system]. What
+ * is counted in a row begins with the events, then the rows of each log. */
+shoal_status shoal_plan_keep_load(shoal_plan *plan, double *const *row, const int *outcome);
 
 #endif

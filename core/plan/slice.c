@@ -233,13 +233,26 @@ static bool is_at_end(const shoal_plan *plan, int system)
            shoal_plan_waits(plan, system);
 }
 
+/* Keep the systems that have come to the end, for a run that goes on beyond it. */
+static shoal_status keep(shoal_plan *plan)
+{
+    long n = 0;
+    for (long i = 0; i < plan->n_list && plan->kept; i++)
+        if (is_at_end(plan, plan->list[i]))
+            plan->unsorted[n++] = plan->list[i];
+    return shoal_plan_keep_systems(plan, plan->unsorted, n);
+}
+
 /* Make what is left until t_end after the last whole step, which the monitors see. A system that pauses on the way
  * goes on with what its record says is left. */
 static shoal_status finish(shoal_plan *plan)
 {
     int *list = plan->unsorted, *paused = plan->moving;
-    long n = 0;
-    shoal_status status = SHOAL_OK;
+    long n = 0, first_row[SHOAL_MAX_MONITORS];
+    const long first_event = plan->n_events;
+    shoal_status status = keep(plan);
+    for (int l = 0; l < SHOAL_MAX_MONITORS; l++)
+        first_row[l] = plan->logs[l].n_rows;
     for (long i = 0; i < plan->n_list && plan->choice.monitors; i++)
         if (is_at_end(plan, plan->list[i])) {
             (void)shoal_plan_set_state_time(plan, plan->list[i], plan->t_end);
@@ -272,6 +285,7 @@ static shoal_status finish(shoal_plan *plan)
             }
     }
     free(left);
+    shoal_plan_keep_count(plan, first_event, first_row);
     return status;
 }
 

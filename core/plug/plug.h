@@ -128,6 +128,7 @@ typedef struct shoal_monitor {
     int n_log;
     bool newton_only; /* it works without forces beside Newton's only */
     bool ends_only;   /* it looks at the ends of steps only and does not need view->before, which costs time */
+    bool whole_run;   /* it reads view->phase: what it carries depends on where the run ends, from the first step on */
     const shoal_parameter *parameters;
     int n_parameters;
     const shoal_monitor_column *columns;

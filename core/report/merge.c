@@ -233,6 +233,56 @@ static shoal_status merge_logs(shoal_context *context, shoal_result *to, const s
     return status ? status : shoal_result_sort_logs(context, to);
 }
 
+/* The systems of a shard as they begin, if it has them; then all have. */
+static shoal_status merge_begin(shoal_context *context, shoal_result *to, const shard *part, const long *row_of)
+{
+    const size_t width = (size_t)shoal_result_begin_width(to);
+    const shoal_result *from = part->result;
+    if (!from->begin)
+        return SHOAL_OK;
+    if (!to->begin)
+        to->begin = calloc((size_t)to->n_systems, width * sizeof *to->begin);
+    if (!to->begin)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for %ld systems", to->n_systems);
+    for (long k = 0; k < from->n_systems; k++)
+        memcpy(to->begin + (size_t)row_of[part->i - 1 + k * part->n] * width, from->begin + (size_t)k * width,
+               width * sizeof *to->begin);
+    return SHOAL_OK;
+}
+
+/* What a longer run goes on from, if all shards have it and keep the same. */
+static shoal_status merge_kept(shoal_context *context, shoal_result *to, const shard *shards, int n_given,
+                               const long *row_of)
+{
+    const shoal_kept *first = &shards->result->kept;
+    shoal_kept *kept = &to->kept;
+    shoal_status status;
+    long n = 0;
+    for (int s = 0; s < n_given; s++) {
+        const shoal_kept *from = &shards[s].result->kept;
+        if (!to->complete || from->width == 0 || strcmp(from->layout, first->layout) != 0)
+            return SHOAL_OK;
+        n += from->n;
+    }
+    for (int s = 0; s < n_given; s++)
+        if ((status = merge_begin(context, to, &shards[s], row_of)))
+            return status;
+    kept->width = first->width;
+    kept->layout = strdup(first->layout);
+    if (!kept->layout)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    status = shoal_kept_reserve(context, kept, n);
+    for (int s = 0; s < n_given && !status; s++) {
+        const shoal_kept *from = &shards[s].result->kept;
+        const size_t row = (size_t)kept->width;
+        for (long i = 0; i < from->n; i++) {
+            memcpy(kept->row + (size_t)kept->n * row, from->row + (size_t)i * row, row * sizeof *from->row);
+            kept->system[kept->n++] = row_of[shards[s].i - 1 + from->system[i] * shards[s].n];
+        }
+    }
+    return status ? status : shoal_kept_sort(context, kept);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
@@ -294,10 +344,16 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
         (status = copy_header(context, made, shards)))
         goto fail;
     made->complete = true;
+    for (int k = 0; k < n_given; k++)
+        if (results[k]->radius && !made->radius && (status = shoal_result_add_radii(context, made)))
+            goto fail;
     for (long i = 0; i < n; i++) {
         made->complete = made->complete && place[i] && place[i]->result->complete;
         for (long k = 0; place[i] && k < place[i]->result->n_systems; k++) {
             copy_row(made, row_of[i + k * n], place[i]->result, k, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
+            if (made->radius && place[i]->result->radius)
+                memcpy(made->radius + row_of[i + k * n] * made->n_bodies, place[i]->result->radius + k * made->n_bodies,
+                       (size_t)made->n_bodies * sizeof(double));
             for (int c = 0; c < made->n_columns; c++)
                 made->columns[c].value[row_of[i + k * n]] = place[i]->result->columns[c].value[k];
         }
@@ -306,7 +362,8 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     if ((status = check_ids(context, made)) ||
         (status = merge_entries(context, made, SHOAL_FIELD_SNAPSHOT, shards, n_given, row_of)) ||
         (status = merge_entries(context, made, SHOAL_FIELD_EVENT, shards, n_given, row_of)) ||
-        (status = merge_logs(context, made, shards, n_given, row_of)))
+        (status = merge_logs(context, made, shards, n_given, row_of)) ||
+        (status = merge_kept(context, made, shards, n_given, row_of)))
         goto fail;
     *merged = made;
     made = NULL;

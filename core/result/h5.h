@@ -103,4 +103,8 @@ shoal_status shoal_h5_read(const shoal_h5 *h5, const char *dataset, hid_t type, 
 shoal_status shoal_h5_read_exactly(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
                                    void *data);
 
+/* ---- store_kept.c: a part of a result file --------------------------------------------------------------------- */
+
+shoal_status shoal_store_write_kept(const shoal_h5 *h5, const shoal_result *result);
+
 #endif

@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept
  *     8  bytes of payload
  *     4  CRC-32C of the 16 bytes above and the payload
  *     .  payload
@@ -22,12 +22,13 @@
  *     snapshots   n, n rows of every snapshot field
  *     events      n, n rows of every event field
  *     logged      which log, n, n numbers of every column
+ *     kept        n, doubles of a row, n row numbers, n rows: what a longer run goes on from
  *     checkpoint  as it was given
  *     progress    the numbers of shoal_journal_pace; who reads the results skips it
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 4 had no progress. Version 3 had no logs. Version 2 had no names: its attributes and fields are those of the
- * lists below, in that order.
+ * Version 4 had no progress and nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are
+ * those of the lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -64,7 +65,8 @@ enum {
     RECORD_CHECKPOINT,
     RECORD_EVENTS,
     RECORD_LOGGED,
-    RECORD_PROGRESS
+    RECORD_PROGRESS,
+    RECORD_KEPT
 };
 
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
@@ -624,6 +626,26 @@ static shoal_status get_logged(shoal_context *context, cursor *from, shoal_resul
     return status;
 }
 
+static shoal_status get_kept(shoal_context *context, cursor *from, shoal_result *result)
+{
+    shoal_kept *kept = &result->kept;
+    const uint64_t n = (uint64_t)get_int(from), width = (uint64_t)get_int(from);
+    from->bad = from->bad || width == 0 || width > INT32_MAX || n > from->left / 8 / (1 + width) ||
+                (kept->n > 0 && kept->width != (int)width);
+    if (from->bad)
+        return SHOAL_OK;
+    kept->width = (int)width;
+    const shoal_status status = shoal_kept_reserve(context, kept, kept->n + (long)n);
+    if (status)
+        return status;
+    get_items(from, kept->system + kept->n, n, sizeof *kept->system);
+    get_items(from, kept->row + (size_t)kept->n * width, n * width, sizeof *kept->row);
+    for (uint64_t i = 0; i < n; i++)
+        from->bad = from->bad || (uint64_t)kept->system[kept->n + (long)i] >= (uint64_t)result->n_systems;
+    kept->n += (long)n;
+    return SHOAL_OK;
+}
+
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static shoal_status journal_error(const shoal_journal *journal, const char *what)
@@ -963,6 +985,21 @@ shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *re
     return append_buffer(journal, RECORD_LOGGED, &payload);
 }
 
+shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *result, long first)
+{
+    const shoal_kept *kept = &result->kept;
+    const size_t n = (size_t)(kept->n - first), width = (size_t)kept->width;
+    const shoal_status status = check_shape(journal, result);
+    if (status || n == 0)
+        return status;
+    buffer payload = {0};
+    put_int(&payload, (int64_t)n);
+    put_int(&payload, kept->width);
+    put_items(&payload, kept->system + first, n, sizeof *kept->system);
+    put_items(&payload, kept->row + (size_t)first * width, n * width, sizeof *kept->row);
+    return append_buffer(journal, RECORD_KEPT, &payload);
+}
+
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
 {
     buffer payload = {0};
@@ -1160,6 +1197,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
         case RECORD_SNAPSHOTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_SNAPSHOT); break;
         case RECORD_EVENTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_EVENT); break;
         case RECORD_LOGGED: status = get_logged(context, &record, made); break;
+        case RECORD_KEPT: status = get_kept(context, &record, made); break;
         case RECORD_CHECKPOINT:
             record.left = 0;
             if (!state || from.at < end)

@@ -47,6 +47,22 @@ shoal_log *shoal_result_log(const shoal_result *result, const char *name)
     return NULL;
 }
 
+static void free_log(shoal_log *log)
+{
+    for (int c = 0; c < log->n_columns; c++)
+        free(log->columns[c].value);
+    free(log->columns);
+}
+
+void shoal_result_drop_log(shoal_result *result, const char *name)
+{
+    shoal_log *log = shoal_result_log(result, name);
+    if (!log)
+        return;
+    free_log(log);
+    memmove(log, log + 1, (size_t)(result->logs + --result->n_logs - log) * sizeof *log);
+}
+
 const double *shoal_log_values(const shoal_log *log, const char *column)
 {
     for (int c = 0; c < log->n_columns; c++)
@@ -57,11 +73,8 @@ const double *shoal_log_values(const shoal_log *log, const char *column)
 
 void shoal_result_free_logs(shoal_result *result)
 {
-    for (int l = 0; l < result->n_logs; l++) {
-        for (int c = 0; c < result->logs[l].n_columns; c++)
-            free(result->logs[l].columns[c].value);
-        free(result->logs[l].columns);
-    }
+    for (int l = 0; l < result->n_logs; l++)
+        free_log(&result->logs[l]);
     free(result->logs);
 }
 

@@ -186,6 +186,9 @@ void shoal_result_destroy(shoal_result **result)
         free(old->columns[c].value);
     free(old->columns);
     shoal_result_free_logs(old);
+    shoal_kept_release(&old->kept);
+    free(old->radius);
+    free(old->begin);
     free(old->body_name);
     free(old->config_text);
     free(old->plan_line);
@@ -212,6 +215,27 @@ int shoal_result_bodies(const shoal_result *result, long system, const double *s
                                    .vz = s[6] * velocity};
     }
     return n;
+}
+
+shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result)
+{
+    result->radius = calloc((size_t)result->n_systems * (size_t)result->n_bodies, sizeof *result->radius);
+    return result->radius
+               ? SHOAL_OK
+               : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the radii of %ld systems", result->n_systems);
+}
+
+long shoal_result_first_event(const shoal_result *result, long system)
+{
+    long first = 0, end = result->n_events;
+    while (first < end) {
+        const long middle = first + (end - first) / 2;
+        if (result->event_system[middle] < system)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
 }
 
 int shoal_result_column(const shoal_result *result, const char *name)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/base.h"
+#include "core/ensemble/kept.h"
 
 /* ---- result.c: the results in memory, in the user's units -------------------------------------------------------- */
 
@@ -74,6 +75,9 @@ struct shoal_result {
     double *dE_final;
     double *n_steps;
     double *t_initial, *t_final;
+    double *radius; /* [n_systems][n_bodies] at the start; NULL = all 0; in no journal */
+    double *
+        begin; /* [n_systems][shoal_result_begin_width], for a longer run of a study of files; in no journal; or NULL */
     double *initial, *final; /* [n_systems][n_bodies][7]; final is NaN until the system has ended */
     int n_columns;
     shoal_column *columns; /* swept parameters first, then what monitors computed */
@@ -94,6 +98,7 @@ struct shoal_result {
     double *event_m_a, *event_m_b, *event_distance, *event_speed, *event_dE;
     int n_logs;
     shoal_log *logs; /* their rows are ordered as events */
+    shoal_kept kept; /* of the systems that came to the end: what a longer run goes on from; sorted by system */
     bool complete;   /* false: read from the journal of a run that has not ended */
     /* only if a program opened it (shoal_result_open) */
     shoal_context *context;
@@ -111,6 +116,15 @@ const char *shoal_result_difference(const shoal_result *a, long row_a, const sho
 /* The bodies of a state that are still there, in inner units: fills bodies, and which (their indices) unless it is
  * NULL. Returns their number. */
 int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
+/* Doubles of a system in `begin`: eight for each body, their number, the barycentre. */
+static inline int shoal_result_begin_width(const shoal_result *result)
+{
+    return 8 * result->n_bodies + 7;
+}
+/* Make room for radii, all 0. */
+shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result);
+/* The first event of a system, or of a later one, in a result whose events are sorted. */
+long shoal_result_first_event(const shoal_result *result, long system);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append an event, its numbers in the user's units. */
@@ -226,6 +240,8 @@ shoal_status shoal_result_add_log(shoal_context *context, shoal_result *result, 
                                   shoal_log **log);
 /* The log of that name; NULL: there is none. */
 shoal_log *shoal_result_log(const shoal_result *result, const char *name);
+/* Without effect if there is none of that name. */
+void shoal_result_drop_log(shoal_result *result, const char *name);
 /* The values of a column; NULL: there is none of that name. */
 const double *shoal_log_values(const shoal_log *log, const char *column);
 /* Make room for n rows in all; on failure nothing is lost. */
@@ -289,6 +305,8 @@ shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result 
 shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *result, long first);
 /* The same for rows of result->logs[l]. */
 shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first);
+/* The same for rows of result->kept. */
+shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *result, long first);
 /* Append a checkpoint: an opaque state from which the run can continue. */
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size);
 /* How far a run has come. */
@@ -328,6 +346,9 @@ typedef struct shoal_store_head {
 } shoal_store_head;
 /* Refused if it is no result file of an ensemble. */
 shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_store_head *head);
+/* store_kept.c: what a longer run goes on from, of a result that was read from this file. Files of older versions, and
+ * others by the user's wish, have not got it; with `must` they are refused. */
+shoal_status shoal_store_read_kept(shoal_context *context, const char *path, bool must, shoal_result *result);
 /* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
 /* Refuse to replace a file that is neither empty nor HDF5: it may be a study or a table, named by mistake. */

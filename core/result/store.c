@@ -9,10 +9,13 @@
  *     /axes/{column,count,logarithmic}     of a grid sweep, the last axis fastest; no rows: no grid
  *     /bodies/name
  *     /initial/{time,state}, /final/{time,state}     [system][body][m x y z vx vy vz]
+ *     /initial/radius                                [system][body], if any is not 0
  *     /snapshots/{system,time,state}                 [row]..., system = row in /systems
  *     /events/NAME                                   [row], likewise: mergers, removals, encounters, ends
  *     /log/MONITOR/NAME                              [row], doubles: what a monitor logged; unit "row": row of
  *         /systems, "body": index of a body. Names in order: attributes `monitors` of /log, `columns` of /log/MONITOR
+ *
+ *     /extend/{system,state}                         [row]..., what a longer run goes on from (store_kept.c)
  *
  * Every dataset bears `unit` and `doc`. Texts are of fixed length, zero-terminated, UTF-8. Every dataset with rows is
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
@@ -240,6 +243,17 @@ static shoal_status write_axes(const store *at, const shoal_result *result)
     return status;
 }
 
+/* Radii, if there are any. */
+#define RADIUS "/initial/radius"
+
+static shoal_status write_radii(const store *at, const shoal_result *result)
+{
+    return result->radius
+               ? shoal_h5_write(&at->h5, RADIUS, H5T_NATIVE_DOUBLE, shoal_h5_table(result->n_systems, result->n_bodies),
+                                result->radius, result->units.length_name, "initial radii, [system][body]")
+               : SHOAL_OK;
+}
+
 static shoal_status write_groups(const store *at)
 {
     static const char *const groups[] = {"/systems", "/columns",   "/axes",   "/bodies", "/initial",
@@ -272,11 +286,15 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
     if (!status)
         status = write_fields(&at, result);
     if (!status)
+        status = write_radii(&at, result);
+    if (!status)
         status = write_columns(&at, result);
     if (!status)
         status = write_axes(&at, result);
     if (!status)
         status = write_logs(&at, result);
+    if (!status && result->complete)
+        status = shoal_store_write_kept(&at.h5, result);
     types_close(&at);
     return shoal_h5_save(&at.h5, status);
 }
@@ -374,6 +392,16 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
                                            shoal_field_data(result, field));
     }
     return status;
+}
+
+static shoal_status read_radii(const store *at, shoal_result *result)
+{
+    if (shoal_h5_lacks(&at->h5, RADIUS))
+        return SHOAL_OK;
+    const shoal_status status = shoal_result_add_radii(at->h5.context, result);
+    return status ? status
+                  : shoal_h5_read_exactly(&at->h5, RADIUS, H5T_NATIVE_DOUBLE,
+                                          shoal_h5_table(result->n_systems, result->n_bodies), result->radius);
 }
 
 /* unit and doc of a column's dataset */
@@ -508,6 +536,8 @@ static shoal_status read_file(store *at, shoal_result **result)
         status = read_attributes(at, *result);
     if (!status)
         status = read_fields(at, *result, n_snapshots, n_events);
+    if (!status)
+        status = read_radii(at, *result);
     if (!status)
         status = read_columns(at, *result);
     if (!status)

@@ -33,6 +33,8 @@
 
 #define COMMIT_S 0.5 /* wall time between flushes to the disk, which are slow */
 
+#define MOST_KEPT 100000 /* systems whose last states are kept, unless the user says so */
+
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
 
 /* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state
@@ -73,6 +75,7 @@ typedef struct study_run {
     double steps_before;                   /* system-steps of earlier processes */
     double fraction_before;                /* done by earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
+    long n_kept;                           /* of the systems at their end, in the journal */
     long n_taken;                          /* of the plan's events, in the result and the journal */
     long n_logged[SHOAL_MAX_MONITORS];     /* likewise of each log of the result */
     int log_of[SHOAL_MAX_MONITORS];        /* and whose it is: a monitor's number */
@@ -405,6 +408,27 @@ static shoal_status create_logs(study_run *run)
     return status;
 }
 
+/* The radii of the bodies, if any has one. */
+static shoal_status create_radii(study_run *run)
+{
+    const shoal_ensemble *ensemble = run->study->ensemble;
+    shoal_result *result = run->result;
+    for (long system = 0; system < result->n_systems; ++system) {
+        for (int b = 0; b < result->n_live[system]; ++b) {
+            const double r = *shoal_ensemble_body(ensemble, b, SHOAL_R, system);
+            if (!(r > 0)) {
+                continue;
+            }
+            const shoal_status status = result->radius ? SHOAL_OK : shoal_result_add_radii(run->context, result);
+            if (status != SHOAL_OK) {
+                return status;
+            }
+            result->radius[system * result->n_bodies + b] = r / run->study->units.length;
+        }
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status create_result(study_run *run)
 {
     const shoal_monitor *monitor;
@@ -479,7 +503,8 @@ static shoal_status create_result(study_run *run)
             put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
         }
     }
-    status = create_logs(run);
+    status = create_radii(run);
+    status = status ? status : create_logs(run);
 fail:
     free(bodies);
     return status;
@@ -548,6 +573,9 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     }
     if (status == SHOAL_OK) {
         status = put_progress(run, journal);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_kept(journal, result, 0);
     }
     if (status == SHOAL_OK && with_checkpoint) {
         status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
@@ -654,6 +682,19 @@ static shoal_status discard_journal(study_run *run)
     return status;
 }
 
+/* Have the plan keep its systems where they end, in the result. */
+static shoal_status keep_ends(study_run *run)
+{
+    const shoal_study *study = run->study;
+    const bool keeps = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
+    if (!keeps && !(study->extends && !study->extends->anew)) {
+        return SHOAL_OK;
+    }
+    const shoal_status status = shoal_plan_keep(run->plan, &run->result->kept);
+    return status || run->result->begin || !shoal_begin_is_needed(study) ? status
+                                                                         : shoal_begin_save(study, run->result);
+}
+
 /* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
 static shoal_status resume(study_run *run, bool *resumed)
 {
@@ -708,14 +749,55 @@ static shoal_status resume(study_run *run, bool *resumed)
     status = shoal_plan_state_load(run->plan, run->checkpoint + sizeof head + cursors);
     if (status == SHOAL_OK) {
         shoal_result *fresh = run->result;
+        old->radius = fresh->radius; /* which no journal has */
+        old->begin = fresh->begin;
+        fresh->radius = fresh->begin = NULL;
         run->result = old;
         old = fresh;
         *resumed = true;
+        run->n_kept = run->result->kept.n;
+        status = keep_ends(run);
     }
 fail:
     free(state);
     shoal_result_destroy(&old);
     return status;
+}
+
+/* Go on from the end of the run that the study extends, if it does. */
+static shoal_status go_on(study_run *run, bool *resumed)
+{
+    shoal_study *study = run->study;
+    const shoal_extension *extends = study->extends;
+    double *end = study->options.orbits != 0 ? &study->options.orbits : &study->options.t_end;
+    const double new_end = *end;
+    study_run before = {.study = study, .context = run->context};
+    if (!extends || extends->anew || *resumed) {
+        return SHOAL_OK;
+    }
+    *end = extends->end;
+    shoal_status status = create_schedule(&before);
+    *end = new_end;
+    const long n = before.n_schedule;
+    if (status == SHOAL_OK &&
+        (n > run->n_schedule || before.at_start != run->at_start ||
+         (n > 0 && memcmp(before.schedule, run->schedule, (size_t)n * sizeof *run->schedule) != 0))) {
+        status = shoal_fail(run->context, SHOAL_E_INPUT, "%s: the longer run would have other output times before %g",
+                            study->path, extends->end);
+    }
+    free(before.schedule);
+    if (status == SHOAL_OK) {
+        status = shoal_extension_begin(study, n + before.at_start, run->plan, run->result);
+    }
+    for (long k = 0; k < run->plan->n_list && status == SHOAL_OK; ++k) {
+        run->cursor[run->plan->list[k]] = n;
+    }
+    if (status == SHOAL_OK) {
+        status = take_checkpoint(run, true);
+    }
+    run->checkpoint_due = false;
+    *resumed = status == SHOAL_OK;
+    return status ? status : rewrite_journal(run, true);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
@@ -897,6 +979,10 @@ static shoal_status take_rows(study_run *run)
         status = shoal_journal_systems(run->journal, run->result, run->asked, run->n_ended);
     }
     if (status == SHOAL_OK) {
+        status = shoal_journal_kept(run->journal, run->result, run->n_kept);
+        run->n_kept = run->result->kept.n;
+    }
+    if (status == SHOAL_OK) {
         status = shoal_journal_snapshots(run->journal, run->result, first);
     }
     run->n_ended = run->n_due = 0;
@@ -982,7 +1068,8 @@ static shoal_status check_output(study_run *run)
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: is there and not a file", study->output);
     }
     /* an interrupted run leaves both a file and a journal, and goes on from the latter */
-    if (!run->overwrite && access(run->journal_path, F_OK) != 0) {
+    const bool replaces = run->overwrite || (study->extends && study->extends->replaces);
+    if (!replaces && access(run->journal_path, F_OK) != 0) {
         return shoal_fail(run->context, SHOAL_E_INPUT, "%s: exists; --force replaces it", study->output);
     }
     return shoal_store_spare(run->context, study->output);
@@ -1014,6 +1101,9 @@ static shoal_status begin(study_run *run)
     if (status == SHOAL_OK) {
         status = create_result(run);
     }
+    if (status == SHOAL_OK) {
+        status = keep_ends(run);
+    }
     if (status != SHOAL_OK) {
         return status;
     }
@@ -1033,6 +1123,9 @@ static shoal_status begin(study_run *run)
         }
     }
     status = resume(run, &resumed);
+    if (status == SHOAL_OK) {
+        status = go_on(run, &resumed);
+    }
     if (status == SHOAL_OK && !resumed && run->at_start) {
         status = copy_snapshots(run, run->result->t_initial, run->result->initial, SHOAL_RUNNING);
     }
@@ -1049,7 +1142,7 @@ static shoal_status begin(study_run *run)
 }
 
 /* The journal of a run whose systems have all ended: who goes on from it repeats nothing. */
-static shoal_status keep_end(study_run *run)
+static shoal_status checkpoint_end(study_run *run)
 {
     const shoal_status status = take_checkpoint(run, true);
     return status ? status : commit(run);
@@ -1082,7 +1175,7 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
     }
     status = integrate(&run, &interrupted);
     if (status == SHOAL_OK && !interrupted && study->certify) {
-        status = keep_end(&run);
+        status = checkpoint_end(&run);
     }
     if (status == SHOAL_OK && interrupted) {
         status = record_running(&run);
@@ -1103,14 +1196,21 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
     if (status == SHOAL_OK) {
         status = shoal_result_sort_snapshots(run.context, run.result);
     }
+    if (status == SHOAL_OK) {
+        status = shoal_kept_sort(run.context, &run.result->kept);
+    }
     if (status == SHOAL_OK && !interrupted && study->certify) {
         status = certify(&run, &interrupted);
     }
-    if (status == SHOAL_OK) {
+    const bool stays = interrupted && study->extends && study->extends->replaces;
+    if (status == SHOAL_OK && !stays) {
         run.result->complete = !interrupted;
         status = shoal_store_write(run.context, study->output, run.result);
     }
-    if (status == SHOAL_OK && interrupted) {
+    if (status == SHOAL_OK && stays) {
+        status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s is as it was, run again to go on",
+                            study->output);
+    } else if (status == SHOAL_OK && interrupted) {
         status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s holds what there is, run again to go on",
                             study->output);
     } else if (status == SHOAL_OK) {

@@ -35,6 +35,7 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     const bool in_orbits = study->options.orbits != 0;
     const double unit = in_orbits ? 1 : study->units.time;
     study->interval = shoal_config_number(config, output, "output", "interval") / (in_orbits ? study->units.time : 1);
+    study->keeps = shoal_config_number(config, output, "output", "extend");
     study->n_times = times ? config_setting_length(times) : 0;
     study->times = malloc(((size_t)study->n_times + 1) * sizeof *study->times);
     if (!study->output || !study->times)
@@ -56,8 +57,10 @@ static shoal_status read_output(const shoal_config *config, shoal_study *study)
     return SHOAL_OK;
 }
 
-static shoal_status read_systems(const shoal_config *config, shoal_study *study)
+static shoal_status read_systems(const shoal_config *config, const shoal_result *from, shoal_study *study)
 {
+    if (from)
+        return shoal_begin_load(study, from);
     const config_setting_t *system = shoal_config_lookup(config, "system");
     const config_setting_t *file = config_setting_get_member(system, "file");
     if (!file) {
@@ -80,7 +83,7 @@ static shoal_status read_systems(const shoal_config *config, shoal_study *study)
 }
 
 /* All of an ensemble's study: what needs no systems is refused before there are any. */
-static shoal_status read_ensemble(const shoal_config *config, shoal_study *study)
+static shoal_status read_ensemble(const shoal_config *config, const shoal_result *from, shoal_study *study)
 {
     shoal_status status = shoal_study_read_options(config, study);
     if (status)
@@ -88,7 +91,7 @@ static shoal_status read_ensemble(const shoal_config *config, shoal_study *study
     study->findings.maker = shoal_study_is_whole(study) ? SHOAL_MAKER_STUDY : SHOAL_MAKER_PART;
     if ((status = shoal_plan_check_options(config->context, &study->options, &study->findings)))
         return shoal_study_refused(study, status);
-    if ((status = read_output(config, study)) || (status = read_systems(config, study)) ||
+    if ((status = read_output(config, study)) || (status = read_systems(config, from, study)) ||
         (status = shoal_study_read_plugs(config, study)))
         return status;
     status = shoal_plan_check(config->context, study->ensemble, &study->options, &study->findings);
@@ -99,8 +102,14 @@ static shoal_status read_ensemble(const shoal_config *config, shoal_study *study
     return shoal_certify_check(config, study);
 }
 
+/* Where systems go to, or come from; NULL = none. */
+typedef struct opening {
+    struct shoal_table *given;
+    const shoal_result *from;
+} opening;
+
 static shoal_status study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
-                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
+                               const char *const *overrides, const opening *with, shoal_study **study)
 {
     if (!study || !path)
         return shoal_fail(context, SHOAL_E_USAGE, "no config file, or no place to put the study");
@@ -119,16 +128,22 @@ static shoal_status study_open(shoal_context *context, const char *path, const c
     }
     made->context = context;
     made->path = own;
-    made->given = given;
+    made->given = with->given;
     made->units = made->config.units;
     made->angle = made->config.angle;
     made->angle_name = made->config.angle_name;
     made->seed = 1;
     made->config_text = shoal_config_text(&made->config);
+    if (made->config_text && with->from) {
+        char *written = made->config_text;
+        made->config_text = shoal_begin_config(written, with->from->config_text);
+        free(written);
+    }
     if (!made->config_text)
         status = out_of_memory(&made->config);
     else
-        status = made->config.big ? shoal_big_study_read(&made->config, made) : read_ensemble(&made->config, made);
+        status = made->config.big ? shoal_big_study_read(&made->config, made)
+                                  : read_ensemble(&made->config, with->from, made);
     if (status) {
         shoal_study_destroy(&made);
         return status;
@@ -143,7 +158,16 @@ shoal_status shoal_study_open(shoal_context *context, const char *path, const ch
                               const char *const *overrides, struct shoal_table *given, shoal_study **study)
 {
     void *numbers = shoal_numbers_begin();
-    const shoal_status status = study_open(context, path, text, n_overrides, overrides, given, study);
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, &(opening){given, NULL}, study);
+    shoal_numbers_end(numbers);
+    return status;
+}
+
+shoal_status shoal_study_open_from(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, const shoal_result *from, shoal_study **study)
+{
+    void *numbers = shoal_numbers_begin();
+    const shoal_status status = study_open(context, path, text, n_overrides, overrides, &(opening){NULL, from}, study);
     shoal_numbers_end(numbers);
     return status;
 }
@@ -205,6 +229,7 @@ void shoal_study_destroy(shoal_study **study)
     free(old->correlated.mean);
     free(old->correlated.root);
     shoal_certify_destroy(&old->certify);
+    shoal_extension_destroy(&old->extends);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_big_study_destroy(&old->big);
     shoal_config_close(&old->config);

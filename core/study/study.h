@@ -9,6 +9,7 @@
  *                               those of a posterior)
  *     run.c                     runs it
  *     certify.c                 runs a part of it three more times (run.certify)
+ *     extend.c, begin.c         a result file as a study that goes on from it
  *     big_study.c, big_run.c    the same for one big system
  */
 #ifndef SHOAL_STUDY_H
@@ -18,6 +19,42 @@
 #include "core/config/config.h"
 #include "core/plan/plan.h"
 #include "core/result/result.h"
+
+/* ---- extend.c: from a result to a later end ---------------------------------------------------------------------- */
+
+typedef struct shoal_extension {
+    shoal_result *from; /* the result that a study goes on from, with what it keeps */
+    long *row;          /* [n_systems] of the study's systems in it */
+    double end;         /* its end, as the study's options have theirs */
+    bool replaces;      /* the study's output is its file */
+    const char *anew;   /* a monitor that knows the end of the run from the first step: nothing is gone on from, all
+                         * begins again; NULL: there is none */
+} shoal_extension;
+
+/* What to extend. All texts are borrowed. */
+typedef struct shoal_extend_options {
+    const char *file, *end; /* t_end, or orbits where the study has run.orbits */
+    const char *where;      /* as shoal_select_systems has it; NULL = all systems */
+    const char *output,
+        *folder; /* the file to write, NULL = the same; where the config was, NULL = where the file is */
+    int n_overrides;
+    const char *const *overrides; /* keys on which no result depends */
+} shoal_extend_options;
+
+/* The study of a result's config with a later end. shoal_study_run then goes on from there. */
+shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study);
+/* For run.c: the rows of what had happened by the end of the earlier run, to the fresh result, and the systems that
+ * had come there, to the fresh plan. n_snapshots: of each of these, that the longer run has, too. */
+shoal_status shoal_extension_begin(const shoal_study *study, long n_snapshots, shoal_plan *plan, shoal_result *result);
+void shoal_extension_destroy(shoal_extension **extension);
+
+/* begin.c: the systems as they begin, of a study whose config names files. needed: whether its result has to have them;
+ * save: to the result; load: from a result that has them, to a study without systems; config: a config's text that says
+ * of these files what another text says of them, malloc'd, NULL: memory is out. */
+bool shoal_begin_is_needed(const shoal_study *study);
+shoal_status shoal_begin_save(const shoal_study *study, shoal_result *result);
+shoal_status shoal_begin_load(shoal_study *study, const shoal_result *from);
+char *shoal_begin_config(const char *text, const char *of);
 
 /* ---- study.c: a checked config, its systems ---------------------------------------------------------------------- */
 
@@ -115,9 +152,11 @@ struct shoal_study {
     double checkpoint_s; /* least wall time between checkpoints */
     /* output */
     char *output;    /* file */
+    double keeps;    /* whether it holds what a longer run would go on from; NaN: if it is not too much */
     double interval; /* 0 = none; inner units or orbits */
     double *times;   /* [n_times] in the direction of the integration; inner units or orbits */
     int n_times;
+    shoal_extension *extends; /* NULL = it begins at its start */
     /* NULL = an ensemble; else one big system, and only the members above are used */
     struct shoal_big_study *big;
     /* the systems */
@@ -141,6 +180,9 @@ struct shoal_study {
  */
 shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
+/* The same, with systems that a result has kept (begin.c); from: borrowed until it returns, NULL = none. */
+shoal_status shoal_study_open_from(shoal_context *context, const char *path, const char *text, int n_overrides,
+                                   const char *const *overrides, const shoal_result *from, shoal_study **study);
 /* run.c: the result of a study before its first step. Its final states are the initial ones. */
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result);
 /* Measure which choice is fastest for the study on a GPU, and keep it beside the compiled kernels. rows: [*n_rows] the

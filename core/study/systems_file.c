@@ -34,7 +34,7 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))
         goto fail;
     for (long s = 0; s < n_systems; s++)
-        table.systems[s] = table.systems[study->first + s * study->stride];
+        shoal_table_move_system(&table, s, study->first + s * study->stride);
     table.n_systems = n_systems;
     status = shoal_ensemble_create(config->context, table.n_systems, (int)table.n_names, &study->ensemble);
     for (long s = 0; s < table.n_systems && !status; s++) {
@@ -55,6 +55,10 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
         goto fail;
     }
     memcpy(study->body_name, table.names, (size_t)table.n_names * sizeof *table.names);
+    study->swept = table.columns;
+    study->n_swept = table.n_columns;
+    table.columns = NULL;
+    table.n_columns = 0;
     if (study->given) {
         table.path = config->path;
         for (long s = 0; s < table.n_systems; s++)

@@ -656,21 +656,22 @@ LANE_CALLED_FN void watch_called(const shoal_kernel_args *k, lane_id id, mask li
     watch_step(k, id, live, near, m, s, clock, start, carried, inside, event);
 }
 
-LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, const real *s, lane_clock *clock,
+LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, real *s, lane_clock *clock,
                           const lane_watch *watch, lane_event *event)
 {
     const int n = BODIES(k);
-    real masses[LANE_ROOM(n)], state[STATE_SIZE(n)], room[6 * n];
+    real masses[LANE_COPIES * n + 1], state[LANE_COPIES * STATE_SIZE(n) + 1], room[LANE_COPIES * 6 * n + 1];
     lane_clock time = *clock;
     lane_event seen = *event;
     LANE_UNROLL
-    for (int i = 0; i < n; i++)
+    for (int i = 0; LANE_COPIES && i < n; i++)
         masses[i] = m[i];
     LANE_UNROLL
-    for (int c = 0; c < STATE_SIZE(n); c++)
+    for (int c = 0; LANE_COPIES && c < STATE_SIZE(n); c++)
         state[c] = s[c];
     const real *before = monitors_guarded(k) ? guard_kept(n, watch->before, room) : room;
-    watch_called(k, watch->id, live, watch->near, masses, state, &time, before, watch->carried, watch->inside, &seen);
+    watch_called(k, watch->id, live, watch->near, LANE_COPIES ? masses : m, LANE_COPIES ? state : s, &time, before,
+                 watch->carried, watch->inside, &seen);
     clock->shown = time.shown;
     *event = seen;
 }

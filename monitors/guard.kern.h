@@ -248,7 +248,8 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
 {
     const rough h = lane_rough(step);
     guard_at now[LANE_ROOM(n)];
-    real masses[LANE_ROOM(n)], end[6 * LANE_ROOM(n)], copy[6 * LANE_ROOM(n)];
+    real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
+        copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
     guard_bodies(n, m, guard, after, now);
     const mask stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
     if (!lane_any(stirs))
@@ -256,15 +257,16 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
     lane_guard of;
     of.star = guard->star, of.planets = guard->planets, of.hill = guard->hill, of.inverse = guard->inverse;
     LANE_UNROLL
-    for (int i = 0; i < n; i++)
+    for (int i = 0; LANE_COPIES && i < n; i++)
         masses[i] = m[i];
     LANE_UNROLL
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; LANE_COPIES && c < 6; c++) {
         LANE_UNROLL
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
             end[c * n + i] = after[c * n + i];
     }
-    return stirs & guard_again(k, id, n, masses, guard_kept(n, room, copy), end, h, &of);
+    return stirs & guard_again(k, id, n, LANE_COPIES ? masses : m, guard_kept(n, room, copy), LANE_COPIES ? end : after,
+                               h, &of);
 }
 
 #else

@@ -67,6 +67,14 @@ studies_agree() { # PROPAGATOR SYSTEMS YEARS
     else fail "$out"; fi
 }
 
+# Monitors that sleep through steps see what they see of all.
+begin monitors_that_sleep
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_PROPAGATOR=mvs SHOAL_TEST_NAME='*nothing_on_a_gpu' \
+    "$root/tests/emulator/run" "$build" "$build/tests/test_monitors" 2>&1) &&
+    grep -q 'PASSED  . 1 test' <<<"$out"; then pass
+else fail "$out"; fi
+
 # Encounters put aside, on the GPU for three turns and then beside it; mergers and removals, rows while it runs.
 begin a_study
 studies_agree hybrid 40 400

@@ -804,44 +804,77 @@ static int ask_all(shoal_context *context, const shoal_options *options, const c
     return n_ended;
 }
 
-/* `transits` must see every step, and nobody else sleeps beside it. */
+/* With one of three sets of monitors. `transits` must see every step, and nobody sleeps beside it. */
+static int ask_awake(shoal_context *context, int set, bool awake, shoal_options options, shoal_body bodies[GUARDED][4],
+                     double said[GUARDED][12])
+{
+    static const char *const columns[] = {"closest_0_1",    "closest_1_2",       "closest_hill_1_3", "closest_time_2_3",
+                                          "min_separation", "mean_motion_drift", "dE_max",           NULL};
+    const shoal_plug_options ends[] = {COLLISION,
+                                       {.name = "stop_on_encounter", SETTINGS({.name = "factor", .value = 0.5})},
+                                       {.name = "stop_on_encounter", SETTINGS({.name = "action", .choice = "log"})}};
+    const shoal_plug_options monitors[] = {
+        {.name = "closest_approach", SETTINGS({.name = "central", .value = set % 2})},
+        {.name = "mean_motion_drift", SETTINGS({.name = "every", .value = 1 + 3 * set})},
+        {.name = "energy_error", SETTINGS({.name = "every", .value = 7})},
+        ends[set],
+        {.name = "transits"}};
+    options.monitors = monitors;
+    options.n_monitors = SHOAL_COUNT(monitors) - !awake;
+    return ask_all(context, &options, columns, bodies, said);
+}
+
+static void assert_same_said(double a[GUARDED][12], double b[GUARDED][12], const char *name, const char *how)
+{
+    for (int i = 0; i < GUARDED; i++)
+        for (int q = 0; q < 10; q++)
+            if (memcmp(&a[i][q], &b[i][q], sizeof(double)) != 0)
+                fail_msg("%s, %s, system %d, value %d: %.17g, but %.17g of all steps", name, how, i, q, a[i][q],
+                         b[i][q]);
+}
+
 static void monitors_that_sleep_miss_nothing(void **state)
 {
     shoal_context *context = context_of(state);
     static const char *const names[] = {"mvs", "hybrid", "hermite4", "hermite4_adaptive", "whckl"};
-    static const char *const columns[] = {"closest_0_1",    "closest_1_2",       "closest_hill_1_3", "closest_time_2_3",
-                                          "min_separation", "mean_motion_drift", "dE_max",           NULL};
     static shoal_body bodies[GUARDED][4];
-    static double said[2][GUARDED][12];
+    static double asleep[GUARDED][12], awake[GUARDED][12];
     with_crossing_orbits(context, bodies);
     for (int p = 0; p < SHOAL_COUNT(names); p++)
-        for (int how = 0; how < 3; how++) {
-            shoal_plug_options monitors[] = {
-                {.name = "closest_approach", SETTINGS({.name = "central", .value = how % 2})},
-                {.name = "mean_motion_drift", SETTINGS({.name = "every", .value = 1 + 3 * how})},
-                {.name = "energy_error", SETTINGS({.name = "every", .value = 7})},
-                how == 0 ? (shoal_plug_options)COLLISION
-                         : (shoal_plug_options){.name = "stop_on_encounter",
-                                                SETTINGS({.name = "factor", .value = how == 1 ? 0.5 : 1},
-                                                         {.name = "action", .choice = how == 1 ? "stop" : "log"})},
-                {.name = "transits"}};
-            shoal_options options = {.propagator = names[p],
-                                     .t_end = INSTRUMENTED ? 20 : 200.1,
-                                     .dt = strcmp(names[p], "hermite4") == 0 ? 0.01
-                                           : strchr(names[p], '_')           ? 0
-                                                                             : 0.25,
-                                     .monitors = monitors};
-            int n_ended[2];
-            for (int awake = 0; awake < 2; awake++) {
-                options.n_monitors = SHOAL_COUNT(monitors) - !awake;
-                n_ended[awake] = ask_all(context, &options, columns, bodies, said[awake]);
+        for (int set = 0; set < 3; set++) {
+            const shoal_options options = {.propagator = names[p],
+                                           .t_end = INSTRUMENTED ? 20 : 200.1,
+                                           .dt = strcmp(names[p], "hermite4") == 0 ? 0.01
+                                                 : strchr(names[p], '_')           ? 0
+                                                                                   : 0.25};
+            const int n_ended = ask_awake(context, set, false, options, bodies, asleep);
+            assert_true(set == 2 || INSTRUMENTED || n_ended > GUARDED / 20);
+            assert_int_equal(ask_awake(context, set, true, options, bodies, awake), n_ended);
+            assert_same_said(asleep, awake, names[p], "asleep");
+        }
+}
+
+static void monitors_that_sleep_miss_nothing_on_a_gpu(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const names[] = {"mvs", "hybrid", "hermite4"}, *const models[] = {"system", "body"};
+    static shoal_body bodies[GUARDED][4];
+    static double asleep[GUARDED][12], awake[GUARDED][12];
+    const char *only = getenv("SHOAL_TEST_PROPAGATOR"); /* kernels take long to compile in the emulator */
+    need_gpu();
+    with_crossing_orbits(context, bodies);
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int set = 0; set < 3 && (!only || strcmp(only, names[p]) == 0); set++) {
+            shoal_options options = {.propagator = names[p], .t_end = 20.1, .dt = 0.25, .engine = "cpu"};
+            if (strcmp(names[p], "hermite4") == 0)
+                options.dt = 0.01;
+            const int n_ended = ask_awake(context, set, true, options, bodies, awake);
+            options.engine = "cuda";
+            for (int w = 0; w < SHOAL_COUNT(models); w++) {
+                options.work_model = models[w];
+                assert_int_equal(ask_awake(context, set, false, options, bodies, asleep), n_ended);
+                assert_same_said(asleep, awake, names[p], models[w]);
             }
-            assert_true(how == 2 || n_ended[0] > GUARDED / 20);
-            for (int i = 0; i < GUARDED; i++)
-                for (int q = 0; q < 3 + SHOAL_COUNT(columns) - 1; q++)
-                    if (memcmp(&said[0][i][q], &said[1][i][q], sizeof(double)) != 0)
-                        fail_msg("%s, case %d, system %d, value %d: %.17g, but %.17g of all steps", names[p], how, i, q,
-                                 said[0][i][q], said[1][i][q]);
         }
 }
 
@@ -870,6 +903,7 @@ int main(void)
         cmocka_unit_test(words_are_for_choices),
         cmocka_unit_test(an_absent_body_has_no_mean_motion),
         cmocka_unit_test(monitors_that_sleep_miss_nothing),
+        cmocka_unit_test(monitors_that_sleep_miss_nothing_on_a_gpu),
     };
     return cmocka_run_group_tests_name("monitors", tests, setup, teardown);
 }

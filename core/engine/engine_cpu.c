@@ -232,10 +232,10 @@ static cpu_call call_of(shoal_engine *engine, const int *list, long n_list, doub
 }
 
 /* Make a call, which makes so many steps of a system. Kernels keep the state of the systems that they advance on the
- * stack: gauss_radau, which has most, 1.3 KiB a body. */
+ * stack: gauss_radau, which has most, 1.3 KiB a body, and its monitors' guard 0.3. */
 static shoal_status launch(cpu_call *call, double steps)
 {
-    enum { BODY_BYTES = 1536 };
+    enum { BODY_BYTES = 1792 };
     shoal_engine *engine = call->engine;
     const size_t room = (size_t)call->kernels->systems * (size_t)call->args.n_moved * BODY_BYTES;
     if (call->args.n_list > call->kernels->systems && worth_threads(engine, (double)call->args.n_list * steps))

@@ -68,6 +68,7 @@
 
 #define LANE_GROUPS      1
 #define LANE_KNOWN(fact) (void)0
+#define LANE_COPIES      1 /* what is called gets copies of the state, which is in registers */
 #define LANE_TABLE       static __constant__ const
 
 typedef double real;
@@ -261,6 +262,8 @@ LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask
 #ifndef LANE_GROUPS
 #define LANE_GROUPS 2
 #endif
+
+#define LANE_COPIES      0 /* the state is in memory */
 
 /* Tells the compiler a fact that holds here in all lanes, so that it leaves out the other branches. */
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())

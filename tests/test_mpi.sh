@@ -115,7 +115,8 @@ else
     if wait "$job"; then fail "the job does not notice"; fi
     for rank in ranks/*; do while kill -0 "$(cat "$rank")" 2>/dev/null; do sleep 0.1; done; done
     done_before=$(count 'done')
-    failed=$("$shoal" status --csv | awk -F, '$4 == "failed" && $5 > 0 { print $5, $2 }' | sort -n | tail -n 1 | cut -d " " -f 2)
+    failed=$("$shoal" status --csv | awk -F, '$4 == "failed" && $5 > 0 { print $5, $2 }' | sort -n |
+        tail -n 1 | cut -d ' ' -f 2)
     ls -i $("$shoal" status --csv | awk -F, '$4 == "done" { print $7 }') >before
     # a plain run takes up a shard that was begun, as a job of an array would
     if ! "$shoal" run -n study.cfg "${long[@]}" run.shard="$failed/20" >out 2>err || ! grep -q '^going on from' out

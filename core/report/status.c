@@ -59,7 +59,8 @@ static bool look_at(shoal_context *context, shoal_piece *piece)
     piece->state = is_locked(piece->output) ? SHOAL_PIECE_RUNNING : SHOAL_PIECE_FAILED;
     if (has_journal && access(path, F_OK) != 0) /* its run has ended since */
         return look_at(context, piece);
-    piece->fraction = fmin(fmax(pace.fraction, 0), 1);
+    /* what came after the last checkpoint is done again */
+    piece->fraction = fmin(fmax(piece->state == SHOAL_PIECE_RUNNING ? pace.fraction : pace.kept, 0), 1);
     if (piece->state == SHOAL_PIECE_RUNNING && pace.seconds > 0)
         piece->rate = fmax(pace.fraction - pace.began, 0) / pace.seconds;
     return has_journal || has_result;

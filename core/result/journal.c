@@ -1273,8 +1273,10 @@ shoal_status shoal_journal_glance(shoal_context *context, const char *path, shoa
             read_all(&from, bytes, sizeof bytes, from.at + HEAD_SIZE, &status)) {
             cursor record = {bytes, sizeof bytes, false, false};
             get_items(&record, numbers, SHOAL_COUNT(numbers), sizeof *numbers);
-            *pace = (shoal_journal_pace){numbers[0], numbers[1], numbers[2]};
+            *pace = (shoal_journal_pace){numbers[0], numbers[1], numbers[2], pace->kept};
         }
+        if (le32toh(type) == RECORD_CHECKPOINT) /* its progress is right before it */
+            pace->kept = pace->fraction;
         from.at += HEAD_SIZE + (int64_t)size;
     }
 fail:

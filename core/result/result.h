@@ -314,6 +314,7 @@ typedef struct shoal_journal_pace {
     double fraction; /* of its steps, done */
     double began;    /* that fraction when the process that runs it began */
     double seconds;  /* since then */
+    double kept;     /* that fraction at the last checkpoint; only of a glance */
 } shoal_journal_pace;
 /* Append it: for shoal_journal_glance, not for the run that goes on. */
 shoal_status shoal_journal_progress(shoal_journal *journal, const shoal_journal_pace *pace);

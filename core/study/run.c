@@ -538,7 +538,7 @@ static double fraction_done(const study_run *run)
 
 static shoal_status put_progress(const study_run *run, shoal_journal *journal)
 {
-    const shoal_journal_pace pace = {fraction_done(run), run->fraction_before, shoal_seconds() - run->began};
+    const shoal_journal_pace pace = {fraction_done(run), run->fraction_before, shoal_seconds() - run->began, 0};
     return shoal_journal_progress(journal, &pace);
 }
 

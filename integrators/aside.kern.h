@@ -80,7 +80,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                 system_load(k, n, compensated, id, m, s);
                 clock_load(k, id, k->slice_steps, &clock);
                 watch_load(k, id, m, s, before, &within, &carried, &watch);
-                clock_sleep(&clock, watched ? monitors_left(k, &carried) : EVENT_LAST);
+                clock_sleep(&clock, monitors_left(k, &carried));
                 propagator_resume(k, n, m, s, &aside);
             }
             if (lane_count_together(live) == 0)

@@ -248,10 +248,10 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
     clock_set_limit(k, clock);
 }
 
-/* The monitors look when that many steps have been made, and not before something happens. */
+/* The monitors look when so many steps have been made since they did last, or when something happens. */
 LANE_FN void clock_sleep(lane_clock *clock, real steps)
 {
-    clock->wake = lane_min(clock->limit, clock->attempts + steps);
+    clock->wake = lane_min(clock->limit, clock->attempts + (steps - (clock->steps - clock->shown)));
 }
 
 LANE_FN mask clock_wakes(const lane_clock *clock)
@@ -386,7 +386,7 @@ LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_
 
 LANE_FN void clock_sleep(lane_clock *clock, real steps)
 {
-    clock->wake = lane_min(clock->limit, clock->steps + steps);
+    clock->wake = lane_min(clock->limit, clock->shown + steps);
 }
 
 LANE_FN mask clock_wakes(const lane_clock *clock)
@@ -764,7 +764,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
         *live = *live & lane_not(stops);
         clock_rest(clock, stops);
     }
-    clock_sleep(clock, watched ? monitors_left(k, watch->carried) : lane_set(EVENT_LAST));
+    clock_sleep(clock, monitors_left(k, watch->carried));
 #if PROPAGATOR_SETS_ASIDE
     if (team_any_beside(sets_aside)) {
         team_sync();
@@ -797,7 +797,7 @@ LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, c
  * `sights`: they go through k->sights. */
 LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, const mask *there, bool sights)
 {
-    const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k);
+    const int n = BODIES(k), compensated = COMPENSATED(k);
     real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
@@ -827,7 +827,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         awake[g] = team_goes_on(live[g]);
         go_on = awake[g] || go_on;
         watch_load(k, id[g], m[g], s[g], before[g], &within[g], &carried[g], &watch[g]);
-        clock_sleep(&clock[g], watched ? monitors_left(k, &carried[g]) : lane_set(EVENT_LAST));
+        clock_sleep(&clock[g], monitors_left(k, &carried[g]));
         clock_rest(&clock[g], lane_not(live[g]));
     }
     LANE_KEEP_ROLLED

@@ -92,10 +92,12 @@ LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, 
 #undef MONITOR
 }
 
-/* The steps after which one of them wants to look. */
+/* The steps after which one of them wants to look. Of a team the leader alone has what they carry. */
 LANE_FN real monitors_left(const shoal_kernel_args *k, const monitor_state *watch)
 {
     real left = lane_set(EVENT_LAST);
+    if (!team_leads())
+        return left;
 #define MONITOR(name, sees) FOR_EVERY_##sees(if (MONITOR_IS_ON(name)) left = lane_min(left, watch->name[name##_LEFT]);)
 #include "monitors/list.h"
 #undef MONITOR

@@ -108,6 +108,7 @@ table sun_jupiter_saturn_chaos 'sweep=()' run.t_end=10000.0 'system.bodies.satur
     'monitors=({name="megno";vectors=2;},{name="frequency";})'
 each 'NR > 1 && !($at["megno"] > 2.5 && $at["sali"] < 1e-3 && $at["log_frequency_drift"] > -2.5) { exit 1 }' ||
     wrong "it is called regular: $out"
+end
 
 # With SPOCK's step mvs agrees with gauss_radau as often as with its own shadow: what differs beyond chance is little, and
 # no time in the median.

@@ -193,6 +193,8 @@ shoal_status shoal_shards_join(shoal_context *context, const char *output, long 
         name[k] = shoal_shard_name(output, k + 1, n);
         status = name[k] ? shoal_report_read(context, name[k], &shard[k])
                          : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+        if (!status)
+            status = shoal_store_read_kept(context, name[k], false, shard[k]);
     }
     if (!status)
         status = shoal_result_merge(context, (int)n, (const char *const *)name, shard, false, merged);

@@ -817,7 +817,7 @@ typedef struct shoal_progress {
     long slowest_id;         /* the running system that has come least far */
     double slowest_fraction; /* the part of its run that is done, 0..1 */
     const char *plan_line;
-    int certifying; /* 0; when the run is done and run.certify repeats a part of it: 1, 2, 3, and all above is of that */
+    int certifying; /* 0; when the run is done and run.certify repeats a part of it 1, 2, 3: all above is of that */
 } shoal_progress;
 
 /* It is called before the first slice and after every slice. If it returns nonzero, the run ends and keeps what it

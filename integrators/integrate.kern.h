@@ -775,6 +775,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
 }
 
 /* What a group of lanes begins with; it stays where it is. */
+/* long: arrays of the caller */
 LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real *before,
                         lane_inside *within, monitor_state *carried, lane_watch *watch)
 {

@@ -110,13 +110,14 @@ each 'NR > 1 && !($at["megno"] > 2.5 && $at["sali"] < 1e-3 && $at["log_frequency
     wrong "it is called regular: $out"
 end
 
-# With SPOCK's step mvs agrees with gauss_radau as often as with its own shadow: what differs beyond chance is little, and
-# no time in the median.
+# With SPOCK's step mvs agrees with gauss_radau as often as with its own shadow: what differs beyond chance is little,
+# and no time in the median.
 begin step_of_compact_triples
 table compact_triples sample.count=150 run.orbits=500 run.certify.fraction=1.0 run.certify.tolerance=0.2
 "$shoal" query out.h5 --certify >certified 2>&1
 grep -q '^step  *converged: ' certified || wrong "$(cat certified)"
-awk '$1 == "half" || $1 == "other" { n++; if (!($0 ~ / [+-]0\.00[0-9][0-9] \([1-9]/)) exit 1 } END { exit n != 2 }' certified ||
+awk '$1 == "half" || $1 == "other" { n++; if (!($0 ~ / [+-]0\.00[0-9][0-9] \([1-9]/)) exit 1 } END { exit n != 2 }' \
+    certified ||
     wrong "times differ: $(cat certified)"
 end
 

@@ -304,6 +304,7 @@ static void velocities_are_those_of_light(void **state)
 enum { WALKERS = 900 };
 
 /* The relative deficit of planets b (inner) and c, inclined to each other, and the bounds of both criteria. */
+/* long: a pair of orbits */
 static void deficits(double e1, double alpha, double m1, double m2, double e2, double tilt, double *c, double bound[2])
 {
     const double gamma = m1 / m2, g1 = gamma * sqrt(alpha * (1 - e1 * e1)), g2 = sqrt(1 - e2 * e2);

@@ -371,6 +371,7 @@ static void fill_log(const shoal_certify *certify, const shoal_result *own,
         log->columns[N_FINAL].value[row] = own->n_final[s];
         for (int r = 0; r < SHOAL_CERTIFY_RUNS; r++) {
             const shoal_column *to = &log->columns[AGAIN + NUMBERS * r];
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): where systems are drawn, all three have run */
             to[0].value[row] = again[r]->outcome[row];
             to[1].value[row] = again[r]->n_final[row];
             to[2].value[row] = again[r]->t_stop[row];

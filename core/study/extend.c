@@ -347,7 +347,7 @@ static shoal_status count(const takeover *of, long n_rows, const int64_t *system
 {
     const shoal_kept *kept = &of->from->kept;
     memset(of->left, 0, (size_t)of->from->n_systems * sizeof *of->left);
-    for (long i = 0; i < n_rows; i++)
+    for (long i = 0; i < n_rows && (system || numbers); i++)
         of->left[system ? system[i] : (int64_t)numbers[i]]++;
     for (long i = 0; i < kept->n; i++) {
         const double happened = kept->row[(size_t)i * (size_t)kept->width + (size_t)at];

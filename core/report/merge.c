@@ -103,18 +103,6 @@ static shoal_status count_systems(shoal_context *context, const shard *const *pl
     return SHOAL_OK;
 }
 
-/* Copy the row of a system, a snapshot or an event: the fields that have one of the bits `when`. */
-static void copy_row(shoal_result *to, long row, const shoal_result *from, long k, int when)
-{
-    for (int f = 0; f < shoal_result_n_fields; f++) {
-        const shoal_field *field = &shoal_result_fields[f];
-        const size_t size = shoal_field_row_items(field, from) * shoal_field_item_size(field);
-        if (field->when & when)
-            memcpy((char *)shoal_field_data(to, field) + (size_t)row * size,
-                   (const char *)shoal_field_data(from, field) + (size_t)k * size, size);
-    }
-}
-
 /* What all shards have in common. */
 static shoal_status copy_header(shoal_context *context, shoal_result *to, const shard *part)
 {
@@ -185,7 +173,7 @@ static shoal_status merge_entries(shoal_context *context, shoal_result *to, int 
     }
     qsort(all, (size_t)n, sizeof *all, when & SHOAL_FIELD_EVENT ? by_row : by_ordinal);
     for (long k = 0; k < n; k++)
-        copy_row(to, k, all[k].result, all[k].from, when);
+        shoal_result_copy_row(to, k, all[k].result, all[k].from, when);
     for (long k = 0; k < n; k++)
         ((int64_t *)shoal_field_data(to, system))[k] = all[k].row;
     *shoal_result_rows(to, when) = n;
@@ -350,7 +338,7 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
     for (long i = 0; i < n; i++) {
         made->complete = made->complete && place[i] && place[i]->result->complete;
         for (long k = 0; place[i] && k < place[i]->result->n_systems; k++) {
-            copy_row(made, row_of[i + k * n], place[i]->result, k, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
+            shoal_result_copy_row(made, row_of[i + k * n], place[i]->result, k, SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
             if (made->radius && place[i]->result->radius)
                 memcpy(made->radius + row_of[i + k * n] * made->n_bodies, place[i]->result->radius + k * made->n_bodies,
                        (size_t)made->n_bodies * sizeof(double));

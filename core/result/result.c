@@ -272,6 +272,17 @@ size_t shoal_result_capacity(size_t n)
     return capacity;
 }
 
+void shoal_result_copy_row(shoal_result *to, long row, const shoal_result *from, long k, int when)
+{
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        const size_t size = shoal_field_row_items(field, from) * shoal_field_item_size(field);
+        if (field->when & when)
+            memcpy((char *)shoal_field_data(to, field) + (size_t)row * size,
+                   (const char *)shoal_field_data(from, field) + (size_t)k * size, size);
+    }
+}
+
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n)
 {
     const long have = *shoal_result_rows(result, when);

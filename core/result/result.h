@@ -220,6 +220,8 @@ static inline long shoal_field_rows(const shoal_field *field, const shoal_result
 size_t shoal_result_capacity(size_t n);
 /* Make room for n rows of snapshots or events in all; the number in use does not change. On failure nothing is lost. */
 shoal_status shoal_result_reserve(shoal_context *context, shoal_result *result, int when, long n);
+/* Copy row k, of a system, a snapshot or an event, to a row of another result: the fields with a bit of `when`. */
+void shoal_result_copy_row(shoal_result *to, long row, const shoal_result *from, long k, int when);
 
 /* Rows of a field that a file has not got: empty. */
 void shoal_result_clear(shoal_result *result, const shoal_field *field, size_t row, size_t n);

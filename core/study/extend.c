@@ -289,18 +289,6 @@ static shoal_status check_systems(const shoal_study *study, const shoal_result *
                 : SHOAL_OK;
 }
 
-/* Copy a row: the fields with a bit of `when`. */
-static void copy_row(shoal_result *to, long row, const shoal_result *from, long k, int when)
-{
-    for (int f = 0; f < shoal_result_n_fields; f++) {
-        const shoal_field *field = &shoal_result_fields[f];
-        const size_t size = shoal_field_row_items(field, from) * shoal_field_item_size(field);
-        if (field->when & when)
-            memcpy((char *)shoal_field_data(to, field) + (size_t)row * size,
-                   (const char *)shoal_field_data(from, field) + (size_t)k * size, size);
-    }
-}
-
 static bool takes(const takeover *of, int64_t system)
 {
     return of->place[system] >= 0 && of->left[system]-- > 0;
@@ -318,7 +306,7 @@ static shoal_status take_rows(const takeover *of, int when)
     const shoal_status status = shoal_result_reserve(of->context, of->to, when, shoal_field_rows(field, from));
     for (long i = 0; i < shoal_field_rows(field, from) && !status; i++)
         if (takes(of, system[i])) {
-            copy_row(of->to, *n, from, i, when);
+            shoal_result_copy_row(of->to, *n, from, i, when);
             ((int64_t *)shoal_field_data(of->to, field))[(*n)++] = of->place[system[i]];
         }
     return status;
@@ -392,7 +380,7 @@ static shoal_status take_systems(const shoal_study *study, shoal_result *to, dou
         if (from->outcome[k] == SHOAL_SURVIVED || from->outcome[k] == SHOAL_RUNNING)
             return shoal_fail(study->context, SHOAL_E_INPUT, "%s: it does not hold the end of system %lld", study->path,
                               (long long)from->id[k]);
-        copy_row(to, s, from, k, SHOAL_FIELD_AFTER);
+        shoal_result_copy_row(to, s, from, k, SHOAL_FIELD_AFTER);
         for (int c = 0; c < to->n_columns; c++)
             to->columns[c].value[s] = from->columns[c].value[k];
     }

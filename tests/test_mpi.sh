@@ -42,7 +42,7 @@ run = { t_end = 30.0; engine = "cpu"; };
 output = { file = "study.h5"; interval = 3.0; };
 END_OF_STUDY
 # It takes seconds, with a checkpoint every tenth; a build with sanitizers is slow.
-if nm "$shoal" 2>/dev/null | grep -q __asan_init; then t_end=2000.0; else t_end=100000.0; fi
+if nm "$shoal" 2>/dev/null | grep -q __asan_init; then t_end=20000.0; else t_end=100000.0; fi
 long=("run.t_end=$t_end" "output.interval=$t_end" run.checkpoint_s=0.1 'monitors=({name="stop_on_encounter";})')
 
 # ranks N ARGUMENT...: a job of N ranks; each leaves the number of its process in ranks/

@@ -197,12 +197,12 @@ LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end
 }
 
 /* A body passed in the last step: its g was `was` before it and is `is` at its end. reach: distance of contact. The
- * slope of g is that of a motion about the star, or without it the secant's. */
+ * slope of g is that of a motion about the star; of mutual ones, which others bend, the secant's. */
 LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
                                   real was, real is, real reach, mask where)
 {
-    const bool by_star = of->body == 0 || of->of == 0;
-    const real zero = lane_set(0.0), h = end->h, mu = by_star ? end->m[of->of] + end->m[of->body] : zero;
+    const bool mutual = of->track >= 0;
+    const real zero = lane_set(0.0), h = end->h, mu = end->m[of->of] + end->m[of->body];
     real g_last = zero, u_last = lane_set(1e9);
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
@@ -216,7 +216,7 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
         const real g = sky_approach(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
                    sky = lane_fma(p.y, p.y, p.x * p.x), speed2 = lane_fma(p.vy, p.vy, p.vx * p.vx);
         real slope = speed2 - mu * (inverse * inverse * inverse) * sky;
-        if (!by_star) {
+        if (mutual) {
             const real secant = (g - g_last) / (h * (u - u_last));
             slope = lane_select((lane_set(round) > zero) & (secant > zero), secant, slope);
             g_last = g;

@@ -113,9 +113,9 @@ static shoal_status find_other(const shoal_study *study, const shoal_transits_sa
 {
     const shoal_config *config = &study->config;
     const config_setting_t *setting = config_setting_get_member(said->group, "of");
-    const shoal_status status = setting ? shoal_config_body(config, setting, study->body_name,
-                                                            study->walkers.n_bodies, of)
-                                        : SHOAL_OK;
+    const shoal_status status = setting
+                                    ? shoal_config_body(config, setting, study->body_name, study->walkers.n_bodies, of)
+                                    : SHOAL_OK;
     if (!status && body == *of)
         return shoal_config_fail(config, said->group, setting ? "of" : "body", NULL,
                                  setting ? "another body than the one that passes it"
@@ -178,7 +178,8 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
     set->factor = kind == SHOAL_DATA_IMPACT_PARAMETER ? 1 : 1 / shoal_config_factor(config, "time");
     data->n_met = met[kind] + 1 > data->n_met ? met[kind] + 1 : data->n_met;
     /* half a period, and what a leg may leave out at its end: two steps, which are shorter than WINDOW - 0.5 of it */
-    data->from = fmin(data->from, line.t0 + (range[0] - WINDOW) * line.period);
-    data->to = fmax(data->to, line.t0 + (range[1] + WINDOW) * line.period);
+    const double beyond = fmax(WINDOW * line.period, mutual ? 0.5 * line.period + 3 * fabs(study->options.dt) : 0);
+    data->from = fmin(data->from, line.t0 + range[0] * line.period - beyond);
+    data->to = fmax(data->to, line.t0 + range[1] * line.period + beyond);
     return SHOAL_OK;
 }

@@ -307,9 +307,10 @@ LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, co
     propagator_view(k, n, end->m, end->s, w);
     LANE_KEEP_ROLLED
     for (int q = 1; q < n + (k->sights.n_mutual > 0 ? k->sights.n_conjunctions : 0); q++) {
-        shoal_conjunctions two = {.body = q, .track = -1};
+        shoal_conjunctions two;
         real was, is;
         if (q < n) {
+            two.body = q, two.of = 0, two.track = -1, two.light = 0;
             was = g[q], is = sky_approach(pair_relative(n, w, 0, q));
             g[q] = is;
         } else {

@@ -110,8 +110,8 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
-/* Conjunctions of a body with another one, of which some are kept: it passes before that one, or behind it. That at time
- * t has the number next to (t - t0) / period. */
+/* Conjunctions of a body with another one, of which some are kept: it passes before that one, or behind it. That at
+ * time t has the number next to (t - t0) / period. */
 typedef struct shoal_conjunctions {
     int body, of, behind;
     int track;    /* mutual: the row of `met` with the sign of their motion; -1 = body 0, of which registers know it */

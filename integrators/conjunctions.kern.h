@@ -7,6 +7,9 @@
  *
  * The moment is sought by Newton's iteration inside a bracket, on the propagator's own motion: steps of a part of the
  * length, on copies, so that the trajectory does not change. A sign of g that changes twice within a step is not seen.
+ *
+ * The same of any two bodies, mutual conjunctions: their g lies in memory, in a row of sights.met. With light travel
+ * each is where the light that meets left it: body at t, the other one at t - (z - z') / c.
  */
 
 enum { CONJUNCTION_ROUNDS = 60 };
@@ -35,8 +38,76 @@ LANE_FN mask conjunction_passed(real was, real is, real h)
     return (forwards & before & lane_not(after)) | (lane_not(forwards) & lane_not(before) & after);
 }
 
+/* The end of a step of length h: masses, state, time. */
+typedef struct lane_end {
+    const real *m, *s;
+    real h, time;
+} lane_end;
+
+/* g of a mutual conjunction, with light travel to first order: enough to see in which step it is. */
+LANE_FN real mutual_sign(int n, const real *w, const shoal_conjunctions *of)
+{
+    lane_pair p = pair_relative(n, w, of->of, of->body);
+    const real vx = w[3 * n + of->of], vy = w[4 * n + of->of], late = of->light * p.z, rate = of->light * p.vz;
+    p.x = lane_fma(vx, late, p.x);
+    p.y = lane_fma(vy, late, p.y);
+    p.vx = lane_fma(vx, rate, p.vx);
+    p.vy = lane_fma(vy, rate, p.vy);
+    return sky_approach(p);
+}
+
+LANE_FN void mutual_store(const shoal_kernel_args *k, lane_id id, const real *w, mask where)
+{
+    const shoal_sights *sights = &k->sights;
+    LANE_KEEP_ROLLED
+    for (int q = 0; q < sights->n_conjunctions; q++)
+        if (sights->conjunctions[q].track >= 0)
+            lane_store(sights->met, id, sights->conjunctions[q].track * sights->n_met, sights->n_rows * sights->n_met,
+                       where, mutual_sign(BODIES(k), w, &sights->conjunctions[q]));
+}
+
+LANE_FN real mutual_load(const shoal_kernel_args *k, lane_id id, const shoal_conjunctions *of)
+{
+    return lane_load(k->sights.met, id, of->track * k->sights.n_met, k->sights.n_rows * k->sights.n_met);
+}
+
+/* Whether two bodies passed each other in the last step; if none did, their g is that of now. */
+LANE_CALLED_FN mask mutual_seek(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live)
+{
+    const int n = BODIES(k);
+    real w[6 * n];
+    mask passed = live & lane_not(live);
+    propagator_view(k, n, end->m, end->s, w);
+    LANE_KEEP_ROLLED
+    for (int q = 0; q < k->sights.n_conjunctions; q++) {
+        const shoal_conjunctions *of = &k->sights.conjunctions[q];
+        if (of->track >= 0)
+            passed = passed | (live & conjunction_passed(mutual_load(k, id, of), mutual_sign(n, w, of), end->h));
+    }
+    team_sync();
+    if (!lane_any(passed))
+        mutual_store(k, id, w, live);
+    return passed;
+}
+
+/* The same for a state in registers, where it stays: what is called has copies. */
+LANE_BIG_FN mask mutual_passed(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h, mask live)
+{
+    const int n = BODIES(k);
+    real masses[n], state[STATE_SIZE(n)];
+    const lane_end end = {masses, state, h, h};
+    LANE_UNROLL_GPU
+    for (int i = 0; i < n; i++)
+        masses[i] = m[i];
+    LANE_UNROLL_GPU
+    for (int c = 0; c < STATE_SIZE(n); c++)
+        state[c] = s[c];
+    return mutual_seek(k, id, &end, live);
+}
+
 /* Whether a body passed in the last step; if none did, g is that of now. */
-LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, const real *s, real h, mask live, real *g)
+LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
+                                 mask live, real *g)
 {
     const int n = BODIES(k);
     real now[n];
@@ -46,6 +117,8 @@ LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, cons
     for (int i = 1; i < n; i++)
         passed = passed | conjunction_passed(g[i], now[i], h);
     passed = passed & live;
+    if (k->sights.n_mutual > 0)
+        passed = passed | mutual_passed(k, id, m, s, h, live);
     if (!lane_any(passed)) {
         LANE_UNROLL
         for (int i = 1; i < n; i++)
@@ -54,21 +127,14 @@ LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, const real *m, cons
     return passed;
 }
 
-/* The end of a step of length h: masses, state, time. */
-typedef struct lane_end {
-    const real *m, *s;
-    real h, time;
-} lane_end;
-
-/* The motion of body i about the star, a time tau after the last step, in steps that are no longer than it; *z: its
- * height above the barycentre, towards the observer. */
-LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_end *end, int i, real tau, real *z)
+/* Barycentric coordinates a time tau after the last step, in steps that are no longer than it. */
+LANE_FN void conjunction_view(const shoal_kernel_args *k, const lane_end *end, real tau, real *w)
 {
     const int n = BODIES(k);
     const real zero = lane_set(0.0), one = lane_set(1.0), length = lane_abs(end->h);
     const real parts = PROPAGATOR_ADAPTIVE ? one : lane_max(one, -lane_floor(0.05 - lane_abs(tau) / length)),
                part = lane_select(tau == zero, zero, tau / parts), attempt = lane_select(tau < zero, -length, length);
-    real there[STATE_SIZE(n)], w[6 * n], made = zero;
+    real there[STATE_SIZE(n)], made = zero;
     for (int c = 0; c < STATE_SIZE(n); c++)
         there[c] = end->s[c];
     LANE_KEEP_ROLLED
@@ -77,20 +143,43 @@ LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_e
         made = made + one;
     } while (lane_any(made < parts));
     system_view(k, end->m, there, w);
+}
+
+/* The motion of a body about the one that it passes, a time tau after the last step, in the lanes `open`; *z: its
+ * height above the barycentre, towards the observer. */
+LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                                        mask open, real tau, real *z)
+{
+    enum { ROUNDS = 2 }; /* each with 1e-4, a velocity in units of light's, of the error before */
+    const int n = BODIES(k), i = of->body, j = of->of;
+    real w[6 * n], then[6 * n];
+    conjunction_view(k, end, tau, w);
+    lane_pair p = pair_relative(n, w, j, i);
     *z = w[2 * n + i];
-    return pair_relative(n, w, 0, i);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < (of->light > 0 ? ROUNDS : 0); round++) {
+        conjunction_view(k, end, lane_select(open, lane_fnma(lane_set(of->light), p.z, tau), lane_set(0.0)), then);
+        const real rate = (1.0 - of->light * w[5 * n + i]) / (1.0 - of->light * then[5 * n + j]);
+        p.x = w[i] - then[j];
+        p.y = w[n + i] - then[n + j];
+        p.z = w[2 * n + i] - then[2 * n + j];
+        p.vx = lane_fnma(rate, then[3 * n + j], w[3 * n + i]);
+        p.vy = lane_fnma(rate, then[4 * n + j], w[4 * n + i]);
+        p.vz = lane_fnma(rate, then[5 * n + j], w[5 * n + i]);
+    }
+    return p;
 }
 
 /* What is found of a conjunction. */
 typedef struct lane_met {
-    real tau, z, height; /* tau: after the last step; z: towards the observer, from the star, the barycentre */
+    real tau, z, height; /* tau: after the last step; z: towards the observer, from the other, the barycentre */
     real distance, speed, duration; /* in the plane of the sky */
 } lane_met;
 
 /* The time from mid-transit to a contact at the distance `reach` of the centres, with the sign of `side`; 0 where they
  * do not touch. */
-LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end, int i, const lane_met *met,
-                                 real reach, double side, mask where)
+LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                                 const lane_met *met, real reach, double side, mask where)
 {
     const real zero = lane_set(0.0), chord = reach * reach - met->distance * met->distance;
     const mask touch = where & (chord > zero);
@@ -100,18 +189,21 @@ LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
         const real t = side * root.at * first;
-        const lane_pair p = conjunction_at(k, end, i, lane_select(root.open, met->tau + t, zero), &z);
+        const lane_pair p = conjunction_at(k, end, of, root.open, lane_select(root.open, met->tau + t, zero), &z);
         const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
         root_next(&root, f < zero, root.at - f / (2.0 * side * first * sky_approach(p)));
     }
     return root.at * first;
 }
 
-/* Body i passed in the last step: its g was `was` before it and is `is` at its end. reach: distance of contact. */
-LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *end, int i, real was, real is, real reach,
-                                  mask where)
+/* A body passed in the last step: its g was `was` before it and is `is` at its end. reach: distance of contact. The
+ * slope of g is that of a motion about the star; of mutual ones, which others bend, the secant's. */
+LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                                  real was, real is, real reach, mask where)
 {
-    const real zero = lane_set(0.0), h = end->h, mu = end->m[0] + end->m[i];
+    const bool mutual = of->track >= 0;
+    const real zero = lane_set(0.0), h = end->h, mu = end->m[of->of] + end->m[of->body];
+    real g_last = zero, u_last = lane_set(1e9);
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
     lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero};
@@ -120,10 +212,17 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
         const mask open = root.open;
         const real u = root.at;
         real height;
-        const lane_pair p = conjunction_at(k, end, i, lane_select(open, u * h, zero), &height);
+        const lane_pair p = conjunction_at(k, end, of, open, lane_select(open, u * h, zero), &height);
         const real g = sky_approach(p), inverse = lane_rsqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z)),
                    sky = lane_fma(p.y, p.y, p.x * p.x), speed2 = lane_fma(p.vy, p.vy, p.vx * p.vx);
-        root_next(&root, g * h < zero, u - g / (h * (speed2 - mu * (inverse * inverse * inverse) * sky)));
+        real slope = speed2 - mu * (inverse * inverse * inverse) * sky;
+        if (mutual) {
+            const real secant = (g - g_last) / (h * (u - u_last));
+            slope = lane_select((lane_set(round) > zero) & (secant > zero), secant, slope);
+            g_last = g;
+            u_last = u;
+        }
+        root_next(&root, g * h < zero, u - g / (h * slope));
         const real t = (root.at - u) * h, x = lane_fma(p.vx, t, p.x), y = lane_fma(p.vy, t, p.y);
         met.tau = lane_select(open, root.at * h, met.tau);
         met.z = lane_select(open, lane_fma(p.vz, t, p.z), met.z);
@@ -133,52 +232,68 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
     }
     LANE_KEEP_ROLLED
     for (int side = -1; side <= 1 && k->sights.n_met > SHOAL_MET_DURATION; side += 2) {
-        const real contact = conjunction_contact(k, end, i, &met, reach, side, where);
+        const real contact = conjunction_contact(k, end, of, &met, reach, side, where);
         met.duration = met.duration + contact;
     }
     return met;
 }
 
-/* The row of a conjunction at a time, in the lanes `where`; -1: it is not kept. */
-LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real time)
+/* The row of a conjunction at a time, in the lanes `where`; -1: it is not kept. *off: periods from the ephemeris. */
+LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real time, real *off)
 {
-    const real number = lane_floor((time - of->t0) / of->period + 0.5) - (double)of->first;
+    const real at = (time - of->t0) / of->period, near = lane_floor(at + 0.5), number = near - (double)of->first;
     const mask listed = where & (number >= lane_set(0.0)) & (number < lane_set((double)of->n));
+    *off = lane_abs(at - near);
     return lane_gather(k->sights.row_of + of->row_of, listed, number);
 }
 
-/* Where a conjunction of body i in a step, at whose end it is at p, may be one that is kept. */
-LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, int i, lane_pair p, const lane_end *end, mask passed)
+/* Whether conjunctions of a list are those of two bodies: of a body and the star, or mutual ones of one track. */
+LANE_FN bool conjunction_is(const shoal_conjunctions *listed, const shoal_conjunctions *of)
+{
+    return listed->body == of->body && listed->track == of->track;
+}
+
+/* Where a conjunction in a step, at whose end the motion is p, may be one that is kept. */
+LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, const shoal_conjunctions *two, lane_pair p,
+                                    const lane_end *end, mask passed)
 {
     const real zero = lane_set(0.0), clear = 0.5 * lane_sqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
     mask wanted = zero != zero;
+    real off;
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
-        if (of->body == i)
-            wanted = wanted | ((of->behind ? p.z < clear : p.z > -clear) &
-                               ((conjunction_row(k, of, passed, end->time + CONJUNCTION_FROM * end->h) >= zero) |
-                                (conjunction_row(k, of, passed, end->time + CONJUNCTION_TO * end->h) >= zero)));
+        mask side = passed; /* two planets may change sides within a step */
+        if (two->track < 0)
+            side = of->behind ? p.z < clear : p.z > -clear;
+        if (conjunction_is(of, two))
+            wanted = wanted |
+                     (side & ((conjunction_row(k, of, passed, end->time + CONJUNCTION_FROM * end->h, &off) >= zero) |
+                              (conjunction_row(k, of, passed, end->time + CONJUNCTION_TO * end->h, &off) >= zero)));
     }
     return wanted;
 }
 
-/* Keep what is asked of the conjunctions of body i in the last step. */
-LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, int i, real was, real is,
-                              mask wanted)
+/* Keep what is asked of the conjunctions of two bodies in the last step. Of those that have one number, the one nearest
+ * to the ephemeris is kept. */
+LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end,
+                              const shoal_conjunctions *two, real was, real is, mask wanted)
 {
     const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
-    const real zero = lane_set(0.0), star = lane_load(k->bodies, id, SHOAL_R, slots),
-               reach = star + lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_R, slots);
-    const lane_met met = conjunction_find(k, end, i, was, is, reach, wanted);
-    const mask touch = wanted & ((star == zero) | (met.distance <= reach));
+    const real zero = lane_set(0.0), radius = lane_load(k->bodies, id, two->of * SHOAL_QUANTITIES + SHOAL_R, slots),
+               reach = radius + lane_load(k->bodies, id, two->body * SHOAL_QUANTITIES + SHOAL_R, slots);
+    const lane_met met = conjunction_find(k, end, two, was, is, reach, wanted);
+    const mask touch = wanted & ((radius == zero) | (met.distance <= reach));
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
-        if (of->body != i)
+        if (!conjunction_is(of, two))
             continue;
         const real time = (end->time + met.tau) - of->light * met.height;
-        const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time);
-        const mask kept = row >= zero;
-        const real values[SHOAL_MET] = {time, met.distance / star, met.duration}; /* in the order of SHOAL_MET_* */
+        real off, off_there;
+        const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time, &off);
+        const real there = lane_fetch(k->sights.met, id, row * (double)n_met, k->sights.n_rows * n_met, row >= zero);
+        (void)conjunction_row(k, of, row < row, there, &off_there);
+        const mask kept = (row >= zero) & lane_not(off_there < off);
+        const real values[SHOAL_MET] = {time, met.distance / radius, met.duration}; /* in the order of SHOAL_MET_* */
         for (int v = 0; v < n_met; v++)
             lane_scatter(k->sights.met, id, row * (double)n_met + (double)v, k->sights.n_rows * n_met, kept, values[v]);
     }
@@ -191,16 +306,29 @@ LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, co
     real w[6 * n];
     propagator_view(k, n, end->m, end->s, w);
     LANE_KEEP_ROLLED
-    for (int i = 1; i < n; i++) {
-        const lane_pair p = pair_relative(n, w, 0, i);
-        const real was = g[i], is = sky_approach(p);
+    for (int q = 1; q < n + (k->sights.n_mutual > 0 ? k->sights.n_conjunctions : 0); q++) {
+        shoal_conjunctions two;
+        real was, is;
+        if (q < n) {
+            two.body = q, two.of = 0, two.track = -1, two.light = 0;
+            was = g[q], is = sky_approach(pair_relative(n, w, 0, q));
+            g[q] = is;
+        } else {
+            two = k->sights.conjunctions[q - n];
+            if (two.track < 0)
+                continue;
+            was = mutual_load(k, id, &two), is = mutual_sign(n, w, &two);
+        }
         const mask passed = live & conjunction_passed(was, is, end->h);
-        g[i] = is;
         if (!lane_any(passed))
             continue;
-        const mask wanted = conjunction_wanted(k, i, p, end, passed);
+        const mask wanted = conjunction_wanted(k, &two, pair_relative(n, w, two.of, two.body), end, passed);
         if (lane_any(wanted))
-            conjunction_keep(k, id, end, i, was, is, wanted);
+            conjunction_keep(k, id, end, &two, was, is, wanted);
+    }
+    if (k->sights.n_mutual > 0) {
+        team_sync();
+        mutual_store(k, id, w, live);
     }
 }
 
@@ -225,7 +353,8 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
 }
 
 /* g where systems begin. */
-LANE_FN void conjunctions_begin(const shoal_kernel_args *k, const real *m, const real *s, real *g)
+LANE_FN void conjunctions_begin(const shoal_kernel_args *k, lane_id id, mask there, const real *m, const real *s,
+                                real *g)
 {
     const int n = BODIES(k);
     real w[6 * n];
@@ -233,4 +362,6 @@ LANE_FN void conjunctions_begin(const shoal_kernel_args *k, const real *m, const
     LANE_UNROLL
     for (int i = 1; i < n; i++)
         g[i] = sky_approach(pair_relative(n, w, 0, i));
+    if (k->sights.n_mutual > 0)
+        mutual_store(k, id, w, there);
 }

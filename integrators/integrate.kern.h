@@ -819,7 +819,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
         if (sights && CONJUNCTIONS(k))
-            conjunctions_begin(k, m[g], s[g], sight[g]);
+            conjunctions_begin(k, id[g], there[g], m[g], s[g], sight[g]);
         if (sights)
             live[g] = live[g] &
                       lane_not(sights_begin(k, id[g], m[g], s[g], &clock[g], there[g], live[g], &sight[g][0]));
@@ -847,7 +847,8 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
             for (int g = 0; g < LANE_GROUPS; g++) {
                 mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g], &watch[g]);
                 if (sights && CONJUNCTIONS(k))
-                    looks = looks | conjunctions_passed(k, m[g], s[g], clock_length(&clock[g]), live[g], sight[g]);
+                    looks = looks |
+                            conjunctions_passed(k, id[g], m[g], s[g], clock_length(&clock[g]), live[g], sight[g]);
                 quiet = quiet && !team_any_beside(looks);
             }
         }

@@ -141,8 +141,8 @@ const shoal_key shoal_keys[] = {
     OTHER("data", TEXT, "name", NULL, "of these data, unique"),
     VALUE("data", CHOICE, "kind", "", NAN, 0, SHOAL_DATA_KINDS - 1, SHOAL_DATA_KIND_CHOICES, NULL,
           "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer); "
-          "transit_time: mid-transits of a body, when its distance from the first body is least in the plane of the "
-          "sky; occultation_time: the same behind it; impact_parameter: that distance in radii of the first body; "
+          "transit_time: mid-transits of a body, when its distance from the first body (or `of`) is least in the plane "
+          "of the sky; occultation_time: the same behind it; impact_parameter: that distance in radii of that one; "
           "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body "
           "from the first one; along_scan: of a body from a point, along the scans of Gaia; proper_motion: those of "
           "the first body by Hipparcos, by Gaia and between them, of the HGCA"),
@@ -161,6 +161,9 @@ const shoal_key shoal_keys[] = {
     OTHER("data", TEXT, "instrument", "all rows", "only rows that have this word in instrument_column are read"),
     OTHER("data", TEXT, "instrument_column", "tel", "heading of the column that names the instrument"),
     VALUE("data", BODY, "body", "", NAN, ANY, INFINITY, NULL, "the first one", "body that is observed"),
+    VALUE("data", BODY, "of", "", NAN, ANY, INFINITY, NULL, "the first one",
+          "of transits: body that `body` passes before, or behind: another planet, a star of a binary; given, light "
+          "leaves each of the two at its own time"),
     VALUE("data", CHOICE, "unit", "", 0, 0, 1, "m/s|km/s", NULL,
           "of velocities, their errors, offset and jitter; times and durations are in this file's unit of time, places "
           "in the sky in mas, position angles in its unit of angle"),

@@ -21,13 +21,13 @@ static const shoal_conjunctions *times_of(const shoal_drawn *d, int set)
     return kind == SHOAL_DATA_TRANSIT_TIME || kind == SHOAL_DATA_OCCULTATION_TIME ? &d->data.conjunctions[place] : NULL;
 }
 
-/* The first set of the same body and kind. */
+/* The first set of the same bodies and kind. */
 static int first_of(const shoal_drawn *d, int set)
 {
     const shoal_conjunctions *of = times_of(d, set);
     for (int i = 0; i < set; i++) {
         const shoal_conjunctions *other = times_of(d, i);
-        if (other && other->body == of->body && other->behind == of->behind)
+        if (other && other->body == of->body && other->of == of->of && other->behind == of->behind)
             return i;
     }
     return set;

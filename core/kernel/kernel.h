@@ -110,10 +110,11 @@ enum { SHOAL_MODEL_SYSTEM, SHOAL_MODEL_BODY, SHOAL_MODEL_COMPONENT, SHOAL_MODEL_
 #define SHOAL_TEAM_EXCHANGED(model, n_bodies, n_moved) \
     (SHOAL_TEAM_VECTORS(n_moved) + ((model) == SHOAL_MODEL_PAIR ? 7 * ((n_bodies) * ((n_bodies)-1) / 2) : 0))
 
-/* Conjunctions of a body with body 0, of which some are kept: transits, or what happens behind the star. That at time t
- * has the number next to (t - t0) / period. */
+/* Conjunctions of a body with another one, of which some are kept: it passes before that one, or behind it. That at
+ * time t has the number next to (t - t0) / period. */
 typedef struct shoal_conjunctions {
-    int body, behind;
+    int body, of, behind;
+    int track;    /* mutual: the row of `met` with the sign of their motion; -1 = body 0, of which registers know it */
     int first, n; /* the numbers that may be kept: first ... */
     int row_of;   /* rows of these numbers: shoal_sights.row_of[row_of ...], -1 = it is not kept */
     double t0, period;
@@ -132,6 +133,7 @@ typedef struct shoal_sights {
     const int *what;                             /* [n_what] 6 * body + component, x y z vx vy vz, barycentric */
     double *seen;                                /* [chunk][n_times * n_what][lane] */
     int n_conjunctions, n_row_of, n_rows, n_met; /* n_met: of SHOAL_MET_*, how many are kept */
+    int n_mutual;                                /* conjunctions with a track */
     const shoal_conjunctions *conjunctions;
     const int *row_of;
     double *met; /* [chunk][n_rows * n_met][lane] */

@@ -229,6 +229,10 @@ LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask
     if (where)
         base[SHOAL_AT(id, (long long)slot, n_slots)] = value;
 }
+LANE_FN real lane_fetch(const double *base, lane_id id, real slot, int n_slots, mask where)
+{
+    return where ? base[SHOAL_AT(id, (long long)slot, n_slots)] : 0.0;
+}
 
 #else /* CPU */
 
@@ -524,6 +528,14 @@ LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask
     for (int l = 0; l < LANES; l++)
         if (where[l])
             base[SHOAL_AT((long long)id.system[l], (long long)slot[l], n_slots)] = value[l];
+}
+LANE_FN real lane_fetch(const double *base, lane_id id, real slot, int n_slots, mask where)
+{
+    real r = {0};
+    for (int l = 0; l < LANES; l++)
+        if (where[l])
+            r[l] = base[SHOAL_AT((long long)id.system[l], (long long)slot[l], n_slots)];
+    return r;
 }
 
 /* The lanes of list[first..last-1], the last one repeated to fill the width. */

@@ -283,6 +283,7 @@ static shoal_status check_keys(const reader *r)
         const char *key;
         int kinds;
     } keys[] = {{"unit", VELOCITIES},
+                {"of", TRANSITS},
                 {"t0", TRANSITS},
                 {"period", TRANSITS},
                 {"missing", TRANSITS},

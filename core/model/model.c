@@ -162,6 +162,7 @@ static shoal_status make_sights(shoal_model *model)
         sights->what = model->what;
         sights->n_conjunctions = data->n_conjunctions;
         sights->conjunctions = data->conjunctions;
+        sights->n_mutual = data->n_mutual;
         sights->row_of = data->row_of;
         sights->n_row_of = data->n_row_of;
         sights->n_rows = data->n_rows;

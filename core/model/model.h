@@ -25,7 +25,7 @@ typedef struct shoal_data {
     long n;
     shoal_datum *datum; /* [n] */
     /* those of sets that are of conjunctions, in the order of sets; rows of their numbers */
-    int n_conjunctions, n_rows, n_met;
+    int n_conjunctions, n_mutual, n_rows, n_met;
     shoal_conjunctions *conjunctions;
     int *row_of, n_row_of;
     /* correlated errors: sets that have processes in common, and covariances (walker.h) */

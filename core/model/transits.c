@@ -2,7 +2,7 @@
  *
  * transits.c: numbers of transits. They come from a column or from an ephemeris t0 + number period. The ephemeris comes
  * from the config, or is the line of least squares through the numbered times of the set, or is that of an earlier set
- * of the same body on the same side of the star. The transits of a model get their numbers by the same ephemeris, never
+ * of the same two bodies on the same side. The transits of a model get their numbers by the same ephemeris, never
  * by counting.
  */
 #include <limits.h>
@@ -37,7 +37,7 @@ static bool fit(const shoal_datum *datum, long n, ephemeris *line)
 
 /* The ephemeris of set i, in inner units. */
 static shoal_status find_line(const shoal_study *study, const shoal_transits_said *said, const shoal_data *data, int i,
-                              ephemeris *line)
+                              int of, ephemeris *line)
 {
     const config_setting_t *group = said->group;
     const bool has_times = said->kind <= SHOAL_DATA_OCCULTATION_TIME,
@@ -52,7 +52,8 @@ static shoal_status find_line(const shoal_study *study, const shoal_transits_sai
     if (!isnan(line->t0) || (has_times && said->numbered && fit(data->datum + set->first, (long)set->n, line)))
         return SHOAL_OK;
     for (int other = 0; other < data->n_conjunctions; other++)
-        if (data->conjunctions[other].body == data->body[i] && !data->conjunctions[other].behind == !behind) {
+        if (data->conjunctions[other].body == data->body[i] && data->conjunctions[other].of == of &&
+            !data->conjunctions[other].behind == !behind) {
             *line = (ephemeris){data->conjunctions[other].t0, data->conjunctions[other].period};
             return SHOAL_OK;
         }
@@ -107,6 +108,27 @@ static shoal_status add_rows(const shoal_study *study, shoal_data *data, int i, 
     return SHOAL_OK;
 }
 
+/* The body that another one passes. */
+static shoal_status find_other(const shoal_study *study, const shoal_transits_said *said, int body, int *of)
+{
+    const shoal_config *config = &study->config;
+    const config_setting_t *setting = config_setting_get_member(said->group, "of");
+    const shoal_status status = setting
+                                    ? shoal_config_body(config, setting, study->body_name, study->walkers.n_bodies, of)
+                                    : SHOAL_OK;
+    if (!status && body == *of)
+        return shoal_config_fail(config, said->group, setting ? "of" : "body", NULL,
+                                 setting ? "another body than the one that passes it"
+                                         : "a body other than the first one, which it passes");
+    const shoal_walker_body *passed = &study->walkers.bodies[*of];
+    const shoal_walker_number *r = &passed->number[SHOAL_BODY_r];
+    if (!status && said->kind > SHOAL_DATA_OCCULTATION_TIME && r->from < 0 && !(r->value > 0) &&
+        !(passed->given & 1ull << SHOAL_BODY_density))
+        return shoal_config_fail(config, said->group, "kind", NULL, "a radius of the %s body",
+                                 setting ? "passed" : "first");
+    return status;
+}
+
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i)
 {
     enum { MOST_NUMBERS = 100000000 };
@@ -117,21 +139,18 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
     const shoal_config *config = &study->config;
     const config_setting_t *group = said->group;
     const int kind = said->kind;
-    const bool has_times = met[kind] == SHOAL_MET_TIME;
     shoal_walker_set *set = &data->set[i];
     int range[2] = {INT_MAX, INT_MIN};
     ephemeris line;
-    if (data->body[i] == 0)
-        return shoal_config_fail(config, group, "body", NULL, "a body other than the first one, which it passes");
-    if (!has_times && !(study->walkers.bodies[0].number[SHOAL_BODY_r].from >= 0 ||
-                        study->walkers.bodies[0].number[SHOAL_BODY_r].value > 0 ||
-                        (study->walkers.bodies[0].given & 1ull << SHOAL_BODY_density)))
-        return shoal_config_fail(config, group, "kind", NULL, "a radius of the first body");
+    int of = 0;
+    shoal_status status = find_other(study, said, data->body[i], &of);
+    if (status)
+        return status;
     shoal_conjunctions *all = realloc(data->conjunctions, (size_t)(data->n_conjunctions + 1) * sizeof *all);
     if (!all)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
     data->conjunctions = all;
-    shoal_status status = find_line(study, said, data, i, &line);
+    status = find_line(study, said, data, i, of, &line);
     if (!status)
         status = number(study, said, data, i, &line, range);
     if (!status && (double)range[1] - range[0] + data->n_row_of > MOST_NUMBERS)
@@ -142,7 +161,10 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
     if (status)
         return status;
     const bool light = shoal_config_number(config, group, "data", "light_travel") != 0;
+    const bool mutual = config_setting_get_member(group, "of") != NULL;
     all[data->n_conjunctions++] = (shoal_conjunctions){.body = data->body[i],
+                                                       .of = of,
+                                                       .track = mutual ? data->n_rows++ : -1,
                                                        .behind = kind == SHOAL_DATA_OCCULTATION_TIME,
                                                        .first = range[0],
                                                        .n = range[1] - range[0] + 1,
@@ -150,12 +172,14 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
                                                        .t0 = line.t0,
                                                        .period = line.period,
                                                        .light = light ? 1 / (299792458 * said->velocity) : 0};
+    data->n_mutual += mutual;
     set->met = met[kind];
     set->missing = shoal_config_number(config, group, "data", "missing");
     set->factor = kind == SHOAL_DATA_IMPACT_PARAMETER ? 1 : 1 / shoal_config_factor(config, "time");
     data->n_met = met[kind] + 1 > data->n_met ? met[kind] + 1 : data->n_met;
     /* half a period, and what a leg may leave out at its end: two steps, which are shorter than WINDOW - 0.5 of it */
-    data->from = fmin(data->from, line.t0 + (range[0] - WINDOW) * line.period);
-    data->to = fmax(data->to, line.t0 + (range[1] + WINDOW) * line.period);
+    const double beyond = fmax(WINDOW * line.period, mutual ? 0.5 * line.period + 3 * fabs(study->options.dt) : 0);
+    data->from = fmin(data->from, line.t0 + range[0] * line.period - beyond);
+    data->to = fmax(data->to, line.t0 + range[1] * line.period + beyond);
     return SHOAL_OK;
 }

@@ -417,8 +417,11 @@ LANE_FN mask walker_resolves(const shoal_walk *walk, int n, const real *m, const
     const shoal_sights *sights = &walk->leg[SHOAL_FORWARDS];
     const real zero = lane_set(0.0);
     mask good = zero == zero;
-    for (int q = 0; q < sights->n_conjunctions && walk->fixed; q++) {
-        const int i = sights->conjunctions[q].body;
+    for (int q = 0; q < 2 * sights->n_conjunctions && walk->fixed; q++) {
+        const shoal_conjunctions *of = &sights->conjunctions[q / 2];
+        const int i = q % 2 ? of->of : of->body;
+        if (i == 0)
+            continue;
         real d[6], r2 = zero, v2 = zero, rv = zero;
         for (int c = 0; c < 6; c++)
             d[c] = w[c * n + i] - w[c * n];

@@ -13,6 +13,7 @@
 /* argv[0] is "shoal NAME"; each returns the exit status. */
 int run_main(int argc, char **argv);
 int fit_main(int argc, char **argv);
+int calibrate_main(int argc, char **argv);
 int merge_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int rerun_main(int argc, char **argv);

@@ -92,6 +92,9 @@ static char *plot_help(int key, const char *text, void *input)
     for (const shoal_fit_kind *kind = shoal_fit_kinds; kind->name; ++kind) {
         fprintf(out, "  %-10s %s\n", kind->name, kind->doc);
     }
+    fputs("Kind of a calibration, of the file of `shoal calibrate`:\n"
+          "  ranks      histograms of ranks, the band of uniform ones\n",
+          out);
     fputs("Kinds of one big system, of its result file or a snapshot (GADGET, tipsy, phiGRAPE):\n", out);
     for (const shoal_big_kind *kind = shoal_big_kinds; kind->name; ++kind) {
         fprintf(out, "  %-10s %s\n", kind->name, kind->doc);
@@ -212,6 +215,27 @@ static int plot_posterior(shoal_context *context, const char *file, const plot_o
     return code;
 }
 
+/* The picture of a calibration. */
+static int plot_ranks(shoal_context *context, const char *file, const plot_options *given)
+{
+    shoal_plot_options options = given->plot;
+    shoal_ranks ranks;
+    char *name = NULL;
+
+    shoal_status status = shoal_ranks_read(context, file, &ranks);
+    if (status != SHOAL_OK) {
+        return failed_input(context, status);
+    }
+    status = begin_picture(context, file, "ranks", &options, &name);
+    if (status == SHOAL_OK) {
+        status = shoal_ranks_plot(context, &ranks, &options, stdout);
+    }
+    const int code = end_picture(context, status, file, &options);
+    free(name);
+    shoal_ranks_release(&ranks);
+    return code;
+}
+
 static int plot_file(shoal_context *context, const char *file, const plot_options *given)
 {
     const char *missing = given->plot.script ? NULL : shoal_plot_missing();
@@ -262,6 +286,7 @@ int plot_main(int argc, char **argv)
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
         const char *file = options.files.name[i];
         code = shoal_posterior_file_is(file) ? plot_posterior(context, file, &options)
+               : shoal_ranks_file_is(file)   ? plot_ranks(context, file, &options)
                : shoal_big_view_is(file)     ? plot_big(context, file, &options)
                                              : plot_file(context, file, &options);
     }

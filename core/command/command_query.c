@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/study/study.h"
 #include "core/command/command.h"
+#include "core/fit/fit.h"
 
 typedef struct query_options {
     file_list files;
@@ -220,6 +220,22 @@ static shoal_status query_result(shoal_context *context, const shoal_result *res
                              : shoal_query_states(context, result, &options->of, &options->query, out);
 }
 
+/* The ranks of a calibration as CSV. */
+static int query_ranks(shoal_context *context, const char *name, const query_options *options)
+{
+    shoal_ranks ranks;
+    shoal_status status = options->what
+                              ? shoal_fail(context, SHOAL_E_USAGE, "of a calibration there are its ranks alone")
+                              : shoal_ranks_read(context, name, &ranks);
+
+    if (status != SHOAL_OK) {
+        return failed_file(context, status, name);
+    }
+    shoal_ranks_print(&ranks, stdout);
+    shoal_ranks_release(&ranks);
+    return EXIT_OK;
+}
+
 /* Print one file; of every file but the first the heading is left out. */
 static int query_file(shoal_context *context, const char *name, query_options *options, bool heading)
 {
@@ -239,6 +255,9 @@ static int query_file(shoal_context *context, const char *name, query_options *o
                                name);
         }
         return query_big(context, name);
+    }
+    if (shoal_ranks_file_is(name)) {
+        return query_ranks(context, name, options);
     }
     shoal_status status = shoal_report_read(context, name, &result);
     if (status != SHOAL_OK) {

@@ -22,6 +22,7 @@ static const char exit_text[] = "Exit status:\n"
 #define COMMAND_LIST(X)                                                              \
     X(run, "Run a study: integrate its systems, write one result file")              \
     X(fit, "Find the posterior of a study with data by walkers")                     \
+    X(calibrate, "Check the fits of a study: simulate data, fit them, rank the truth") \
     X(merge, "Put the results of the shards of a study together")                    \
     X(status, "How far the runs in a folder have come: shards, failures, time left") \
     X(rerun, "Integrate one system of a result file again, with more output")        \
@@ -60,7 +61,7 @@ static char *help_text(int key, const char *text, void *input)
     }
     fputs("Commands:\n", out);
     for (int i = 0; i < SHOAL_COUNT(command_main); ++i) {
-        fprintf(out, "  %-8s %s\n", command_words[i].name, command_words[i].doc);
+        fprintf(out, "  %-9s %s\n", command_words[i].name, command_words[i].doc);
     }
     fprintf(out, "\nshoal COMMAND --help tells more.\n\n%s", exit_text);
     fclose(out);

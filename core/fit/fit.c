@@ -16,6 +16,12 @@ enum { LEAST_WALKERS = 64, EACH = 4 };
 
 /* ---- a study as a target ----------------------------------------------------------------------------------------- */
 
+double shoal_fit_wrap(const shoal_fit *fit, int i, double x)
+{
+    const double period = fit->period[i], from = fit->from[i];
+    return period > 0 ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
+}
+
 /* ln prior of all vectors, ln L of those that have one; both of angles within the bounds of their priors. */
 static shoal_status evaluate(void *user, long n, const double *theta, double *lnp, double *lnl)
 {
@@ -26,18 +32,16 @@ static shoal_status evaluate(void *user, long n, const double *theta, double *ln
         const long some = n - first < fit->n_room ? n - first : fit->n_room;
         double *at = fit->wrapped;
         memcpy(at, theta + first * k, (size_t)(some * k) * sizeof *at);
-        for (long i = 0; i < some * k; i++) {
-            const double period = fit->period[i % k], from = fit->from[i % k];
-            if (period > 0)
-                at[i] = fmin(fmax(at[i] - period * floor((at[i] - from) / period), from), from + period);
-        }
+        for (long i = 0; i < some * k; i++)
+            at[i] = shoal_fit_wrap(fit, (int)(i % k), at[i]);
         status = shoal_model_log_prior(fit->model, some, at, lnp + first);
         long n_kept = 0;
         for (long v = 0; v < some && !status; v++)
             if (lnp[first + v] > -INFINITY)
                 memmove(at + n_kept++ * k, at + v * k, (size_t)k * sizeof *at);
         if (!status && n_kept > 0)
-            status = shoal_model_evaluate(fit->model, n_kept, at, fit->some);
+            status = fit->batch ? shoal_batch_evaluate(fit->batch, fit->row, n_kept, at, fit->some)
+                                : shoal_model_evaluate(fit->model, n_kept, at, fit->some);
         for (long v = some - 1; v >= 0 && !status; v--)
             lnl[first + v] = lnp[first + v] > -INFINITY ? fit->some[--n_kept] : -INFINITY;
     }
@@ -80,49 +84,59 @@ static void describe(shoal_fit *fit)
     }
 }
 
-/* The data once more, for the file. */
+/* The data, for the file. */
 static shoal_status observe(shoal_fit *fit)
 {
     const shoal_study *study = fit->study;
     shoal_observed *observed = &fit->observed;
-    shoal_data data;
-    shoal_status status = shoal_data_read(study, &data);
-    observed->n = data.n;
+    const shoal_data *data = shoal_model_data(fit->model);
+    observed->n = data->n;
     char *folder = shoal_config_path(&study->config, ".");
     observed->folder = folder ? realpath(folder, NULL) : NULL;
     free(folder);
     shoal_config_unit(&study->config, "time", observed->time_unit);
-    if (!status && !(observed->numbers = shoal_allocate((size_t)(SHOAL_OBSERVED * data.n), sizeof(double))))
-        status = shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld data", data.n);
-    for (int i = 0; i < data.n_sets && !status; i++)
-        for (long long j = data.set[i].first; j < data.set[i].first + data.set[i].n; j++) {
-            const double numbers[SHOAL_OBSERVED] = {shoal_units_time(&study->units, data.datum[j].time),
-                                                    data.datum[j].value, data.datum[j].error, i};
+    if (!(observed->numbers = shoal_allocate((size_t)(SHOAL_OBSERVED * data->n), sizeof(double))))
+        return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld data", data->n);
+    for (int i = 0; i < data->n_sets; i++)
+        for (long long j = data->set[i].first; j < data->set[i].first + data->set[i].n; j++) {
+            const double numbers[SHOAL_OBSERVED] = {shoal_units_time(&study->units, data->datum[j].time),
+                                                    data->datum[j].value, data->datum[j].error, i};
             for (int q = 0; q < SHOAL_OBSERVED; q++)
-                observed->numbers[q * data.n + j] = numbers[q];
+                observed->numbers[q * data->n + j] = numbers[q];
         }
-    shoal_data_release(&data);
-    return status;
+    return SHOAL_OK;
 }
 
 /* ---- the group `fit` --------------------------------------------------------------------------------------------- */
+
+/* Cut a group at the top of a config's text out of it. */
+static void cut(char *text, const char *group)
+{
+    char head[32];
+    snprintf(head, sizeof head, "\n%s = {", group);
+    char *line = strncmp(text, head + 1, strlen(head + 1)) == 0 ? text : strstr(text, head);
+    const char *end = line ? strstr(line, "\n};\n") : NULL;
+    if (!end)
+        return;
+    line += *line == '\n';
+    memmove(line, end + 4, strlen(end + 4) + 1);
+}
 
 /* The text that a journal is of, malloc'd: that of the config, with all that draws depend on in its group `fit` and
  * without what says when they end. */
 static char *describe_fit(const char *config_text, const shoal_fit_options *options)
 {
-    const char *line = strstr(config_text, "\nfit = {"),
-               *group = strncmp(config_text, "fit = {", 7) == 0 ? config_text
-                        : line                                  ? line + 1
-                                                                : NULL,
-               *end = group ? strstr(group, "\n};\n") : NULL;
-    char *text;
+    char *text, *rest = strdup(config_text);
+    if (!rest)
+        return NULL;
+    cut(rest, "fit");
+    cut(rest, "calibrate");
     const int n = asprintf(&text,
                            "fit = {\n    method = %d;\n    start = %d;\n    walkers = %ld;\n    temperatures = %d;\n"
-                           "    seed = %lldL;\n    thin = %ld;\n};\n%.*s%s",
+                           "    seed = %lldL;\n    thin = %ld;\n};\n%s",
                            options->method, options->start, options->n_walkers, options->n_temperatures,
-                           (long long)options->seed, options->thin, end ? (int)(group - config_text) : 0, config_text,
-                           end ? end + 4 : config_text);
+                           (long long)options->seed, options->thin, rest);
+    free(rest);
     return n < 0 ? NULL : text;
 }
 
@@ -172,7 +186,7 @@ static shoal_status read_options(shoal_fit *fit)
 
 /* ---- a fit ------------------------------------------------------------------------------------------------------- */
 
-static shoal_status make(shoal_fit *fit)
+static shoal_status make(shoal_fit *fit, int n_fits)
 {
     const shoal_study *study = fit->study;
     const int k = study->walkers.n_parameters;
@@ -193,13 +207,18 @@ static shoal_status make(shoal_fit *fit)
     fit->some = fit->wrapped + n_room * n;
     fit->units = fit->names + n;
     fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube};
-    status = shoal_model_create(study, fit->n_room, &fit->model);
+    status = shoal_model_create(study, fit->n_room * n_fits, &fit->model);
     if (!status)
         describe(fit);
     return status ? status : observe(fit);
 }
 
 shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)
+{
+    return shoal_fit_create_for(study, 1, fit);
+}
+
+shoal_status shoal_fit_create_for(const shoal_study *study, int n_fits, shoal_fit **fit)
 {
     *fit = NULL;
     if (study->big || study->walkers.n_bodies == 0)
@@ -212,7 +231,7 @@ shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
     made->study = study;
     void *numbers = shoal_numbers_begin();
-    const shoal_status status = make(made);
+    const shoal_status status = make(made, n_fits);
     shoal_numbers_end(numbers);
     if (status)
         shoal_fit_destroy(&made);
@@ -237,6 +256,27 @@ void shoal_fit_destroy(shoal_fit **fit)
     *fit = NULL;
 }
 
+shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, shoal_fit *copy)
+{
+    const size_t n_room = (size_t)fit->n_room, k = (size_t)fit->target.n_parameters;
+    *copy = *fit;
+    copy->batch = batch;
+    copy->row = row;
+    copy->target.user = copy;
+    copy->target.context = NULL;
+    copy->wrapped = shoal_allocate(n_room * (k + 1), sizeof(double));
+    copy->some = copy->wrapped ? copy->wrapped + n_room * k : NULL;
+    return copy->wrapped && shoal_context_create(&copy->target.context) == SHOAL_OK
+               ? SHOAL_OK
+               : shoal_fail(fit->study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
+}
+
+void shoal_fit_copy_release(shoal_fit *copy)
+{
+    free(copy->wrapped);
+    shoal_context_destroy(&copy->target.context);
+}
+
 /* Only the optimum. */
 static shoal_status optimise(shoal_fit *fit, shoal_fit_callback *callback, void *user, shoal_draws *draws)
 {
@@ -247,8 +287,7 @@ static shoal_status optimise(shoal_fit *fit, shoal_fit_callback *callback, void 
     return status ? status : shoal_optimise(&fit->target, fit->options.seed, &draws->optimum);
 }
 
-/* Refuse to replace a file that no journal is of. */
-static shoal_status check_output(const shoal_fit *fit, bool force)
+shoal_status shoal_fit_check_output(const shoal_fit *fit, bool force)
 {
     shoal_context *context = fit->study->context;
     struct stat about;
@@ -272,7 +311,7 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     const int lock = shoal_lock_take(lock_path);
     if (lock < 0 && errno == EWOULDBLOCK)
         return shoal_fail(context, SHOAL_E_USAGE, "%s: another fit is writing this file", fit->output);
-    shoal_status status = check_output(fit, force);
+    shoal_status status = shoal_fit_check_output(fit, force);
     if (!status)
         status = shoal_fit_sample(&fit->target, &fit->options, fit->journal, fit->text, callback, user, draws);
     if (!status)

@@ -11,6 +11,11 @@
  *     moves.c       where a walker wants to go
  *     random.c      random numbers that are known by their place
  *     diagnose.c    R-hat and effective sample sizes
+ *     simulate.c    data as parameters make them
+ *     batch.c       evaluations of many fits in one call
+ *     calibrate.c   simulation-based calibration: fits of simulated data, ranks of what they were made of
+ *     calibration.c its file, and whether ranks are uniform
+ *     picture_ranks.c  ranks
  *     resume.c      what a killed fit leaves
  *     posterior.c   the file
  *     pictures.c    what `shoal plot` draws of it
@@ -73,8 +78,10 @@ enum {
     SHOAL_FIT_USE_SWAP,
     SHOAL_FIT_USE_SHIFT,
     SHOAL_FIT_USE_AXIS = 1 << 10,
-    SHOAL_FIT_USE_EVOLVE = 2 << 20, /* added to the above: of the optimiser, of the start */
-    SHOAL_FIT_USE_START = 4 << 20
+    SHOAL_FIT_USE_EVOLVE = 2 << 20, /* added to the above: of the optimiser, of the start, of simulated data */
+    SHOAL_FIT_USE_START = 4 << 20,
+    SHOAL_FIT_USE_TRUTH = 8 << 20,
+    SHOAL_FIT_USE_NOISE = 16 << 20
 };
 
 /* Uniform within 0..1, without the ends; standard normal; one of 0..n-1. */
@@ -212,7 +219,7 @@ shoal_status shoal_fit_sample(const shoal_target *target, const shoal_fit_option
 
 /* ---- resume.c ---------------------------------------------------------------------------------------------------- */
 
-/* An append-only file: a header, then records of draws with the state after them, each with a checksum. */
+/* An append-only file: a header, then records, each with a checksum. */
 typedef struct shoal_fit_journal {
     shoal_context *context;
     const char *path; /* borrowed; NULL: there is none */
@@ -220,7 +227,14 @@ typedef struct shoal_fit_journal {
     long n_draws; /* that are in it */
 } shoal_fit_journal;
 
-/* Open or begin it; *resumed: draws and state are those of its last good record. */
+/* What to do with a record; false: it is not of these, and is cut off with those behind it. */
+typedef bool shoal_record_taker(void *user, const unsigned char *payload, size_t size);
+/* Open or begin it: all good records are taken. text: what it must be of. */
+shoal_status shoal_records_open(shoal_context *context, const char *path, const char *text, shoal_record_taker *take,
+                                void *user, shoal_fit_journal *journal);
+shoal_status shoal_records_append(shoal_fit_journal *journal, const void *const piece[3], const size_t size[3]);
+
+/* Of a fit, draws with the state after them. *resumed: draws and state are those of its last good record. */
 shoal_status shoal_fit_journal_open(shoal_context *context, const char *path, const char *text, shoal_walkers *walkers,
                                     shoal_draws *draws, bool *resumed, shoal_fit_journal *journal);
 shoal_status shoal_fit_journal_append(shoal_fit_journal *journal, const shoal_walkers *walkers,
@@ -307,6 +321,36 @@ shoal_status shoal_fit_kind_find(shoal_context *context, const char *name, const
 shoal_status shoal_fit_plot(const shoal_posterior *posterior, const shoal_fit_kind *kind,
                             const shoal_plot_options *options, FILE *out);
 
+/* ---- simulate.c -------------------------------------------------------------------------------------------------- */
+
+/* Refuse data that cannot be simulated. */
+shoal_status shoal_simulate_check(const shoal_study *study, const shoal_data *data);
+/*
+ * shoal_simulate: parameters from the priors, and data as these make them, with random errors.
+ *   model    in   with rows of its own; `row` is one that nobody else uses
+ *   key      in   seed and slot; its step is not used
+ *   noise    in   errors are so many times as great as they say
+ *   theta    out  [k] of draws from the priors the first one that is possible: data would have a finite ln L
+ *   values   out  [n_data]
+ */
+shoal_status shoal_simulate(shoal_model *model, int row, const shoal_fit_key *key, double noise, double *theta,
+                            double *values);
+
+/* ---- batch.c ----------------------------------------------------------------------------------------------------- */
+
+/* Threads whose evaluations are one call of a model: it is made when all of them wait for it. */
+typedef struct shoal_batch shoal_batch;
+shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members,
+                                shoal_batch **batch);
+void shoal_batch_destroy(shoal_batch **batch);
+/* ln L of n vectors with a row of data, for a member. */
+shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const double *theta, double *lnl);
+/* Between the two the model is the caller's alone. */
+shoal_model *shoal_batch_lock(shoal_batch *batch);
+void shoal_batch_unlock(shoal_batch *batch);
+/* A member that evaluates no more. */
+void shoal_batch_leave(shoal_batch *batch);
+
 /* ---- fit.c ------------------------------------------------------------------------------------------------------- */
 
 /* The fit of a study. */
@@ -318,6 +362,8 @@ typedef struct shoal_fit {
     double *period, *from;  /* [k] of angles that go round, and where they do */
     double *wrapped, *some; /* [n_room][k], [n_room]: of vectors that are evaluated */
     long n_room;
+    shoal_batch *batch; /* that evaluates with row `row` of its model's data; NULL: the model itself */
+    int row;
     const char **names, **units; /* [k] */
     char (*unit)[SHOAL_UNIT_SIZE];
     char *output, *journal, *text; /* text: what a journal is of */
@@ -326,8 +372,89 @@ typedef struct shoal_fit {
 
 /* Read the group `fit` and the data. */
 shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit);
+/* The same with a model that evaluates as many vectors at once as so many fits ask for. */
+shoal_status shoal_fit_create_for(const shoal_study *study, int n_fits, shoal_fit **fit);
 void shoal_fit_destroy(shoal_fit **fit);
+/* A copy that evaluates by a batch, on a thread of its own, with messages in a context of its own. What it points to
+ * stays the first's. */
+shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, shoal_fit *copy);
+void shoal_fit_copy_release(shoal_fit *copy);
+/* An angle that goes round within the bounds of its prior; any other parameter as it is. */
+double shoal_fit_wrap(const shoal_fit *fit, int i, double x);
+/* Refuse to replace a file that no journal is of; with force the journal goes. */
+shoal_status shoal_fit_check_output(const shoal_fit *fit, bool force);
 /* From the start, or from its journal, to its file. force: replace a file, discard a journal of another fit. */
 shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws);
+
+/* ---- calibration.c ----------------------------------------------------------------------------------------------- */
+
+/* What is known of a parameter after the fit of a set. */
+enum {
+    SHOAL_RANK_TRUTH,
+    SHOAL_RANK_RANK,
+    SHOAL_RANK_RHAT,
+    SHOAL_RANK_BULK,
+    SHOAL_RANK_TAIL,
+    SHOAL_RANK_NUMBERS,
+    SHOAL_RANK_STEPS = 0, /* of a set, before those */
+    SHOAL_RANK_PRECISE,
+    SHOAL_RANK_FIRST
+};
+
+/* Ranks of what data were made of among draws from the posteriors of these data. */
+typedef struct shoal_ranks {
+    int k; /* names: of the parameters, and lp */
+    long n_sets, n_draws;
+    size_t n_row;
+    double *rows; /* [n_sets][SHOAL_RANK_FIRST + k SHOAL_RANK_NUMBERS], the first one NaN: not yet */
+    char **names; /* [k] */
+    char *text, *config_text;
+} shoal_ranks;
+
+static inline double shoal_rank_number(const shoal_ranks *ranks, long set, int i, int number)
+{
+    return ranks->rows[(size_t)set * ranks->n_row + SHOAL_RANK_FIRST + (size_t)i * SHOAL_RANK_NUMBERS + (size_t)number];
+}
+shoal_status shoal_ranks_create(shoal_context *context, int k, long n_sets, shoal_ranks *ranks);
+void shoal_ranks_release(shoal_ranks *ranks);
+shoal_status shoal_ranks_write(shoal_context *context, const char *path, const shoal_ranks *ranks);
+bool shoal_ranks_file_is(const char *path);
+shoal_status shoal_ranks_read(shoal_context *context, const char *path, shoal_ranks *ranks);
+/* A row for each parameter of each set, as CSV. */
+void shoal_ranks_print(const shoal_ranks *ranks, FILE *out);
+
+/* Whether the ranks of a parameter are uniform. */
+typedef struct shoal_uniformity {
+    double mean, spread; /* of (rank + 1/2) / (draws + 1), expected 1/2; variance over that of uniform ones, 1 */
+    int n_bins;
+    double chi2, p; /* p: to have a chi^2 as great or greater of uniform ranks */
+} shoal_uniformity;
+/* Returns the p of all: k times the least one, 1 at most (Bonferroni: parameters are not independent). */
+double shoal_ranks_uniformity(const shoal_ranks *ranks, shoal_uniformity of[]);
+/* The picture: a histogram of each parameter. */
+shoal_status shoal_ranks_plot(shoal_context *context, const shoal_ranks *ranks, const shoal_plot_options *options,
+                              FILE *out);
+
+/* ---- calibrate.c ------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_calibration {
+    const shoal_study *study;
+    shoal_fit *fit; /* the study's: options, model */
+    long n_sets, at_once;
+    uint64_t seed;
+    double noise; /* errors of the data are so many times as great as they say */
+    char *output, *journal;
+    shoal_ranks ranks;
+    long n_done, n_known; /* sets; those before this run */
+} shoal_calibration;
+
+/* What a calibration says of itself, from time to time. Returns whether it is to end. */
+typedef bool shoal_calibration_callback(const shoal_calibration *calibration, void *user);
+
+shoal_status shoal_calibration_create(const shoal_study *study, shoal_calibration **calibration);
+void shoal_calibration_destroy(shoal_calibration **calibration);
+/* To its file; from its journal, or its file, if there are some sets. */
+shoal_status shoal_calibrate(shoal_calibration *calibration, bool force, shoal_calibration_callback *callback,
+                             void *user);
 
 #endif

@@ -223,6 +223,11 @@ LANE_FN real lane_gather(const int *table, mask where, real at)
 {
     return where ? (double)table[(long long)at] : -1.0;
 }
+/* table[at], each lane its own place. */
+LANE_FN real lane_lookup(const double *table, real at)
+{
+    return table[(long long)at];
+}
 /* As lane_store, each lane in its own slot. */
 LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask where, real value)
 {
@@ -521,6 +526,13 @@ LANE_FN real lane_gather(const int *table, mask where, real at)
     real found = {0};
     for (int l = 0; l < LANES; l++)
         found[l] = where[l] ? (double)table[(long long)at[l]] : -1.0;
+    return found;
+}
+LANE_FN real lane_lookup(const double *table, real at)
+{
+    real found = {0};
+    for (int l = 0; l < LANES; l++)
+        found[l] = table[(long long)at[l]];
     return found;
 }
 LANE_FN void lane_scatter(double *base, lane_id id, real slot, int n_slots, mask where, real value)

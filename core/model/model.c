@@ -20,6 +20,8 @@ struct shoal_model {
     double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
+    double *own;      /* [walk.n_own][n_data], which the engine has unless own_changed */
+    bool own_changed;
     long n_walkers;
     char line[256]; /* the plan's, on ellipses; else empty */
 };
@@ -398,6 +400,7 @@ void shoal_model_destroy(shoal_model **model)
     free(old->met);
     free(old->work);
     free(old->lnl);
+    free(old->own);
     free(old->what);
     free(old->list);
     free(old);
@@ -409,9 +412,37 @@ const char *shoal_model_plan_line(const shoal_model *model)
     return !model ? "" : *model->line ? model->line : shoal_plan_line(model->plan);
 }
 
+const shoal_data *shoal_model_data(const shoal_model *model)
+{
+    return &model->data;
+}
+
+shoal_status shoal_model_own(shoal_model *model, int n)
+{
+    const size_t n_data = (size_t)model->data.n;
+    double *own = malloc((size_t)n * n_data * sizeof *own + 1);
+    if (!own)
+        return out_of_memory(model);
+    for (size_t i = 0; i < (size_t)n * n_data; i++)
+        own[i] = model->data.datum[i % n_data].value;
+    free(model->own);
+    model->walk.own = model->own = own;
+    model->walk.n_own = n;
+    model->walk.n_parameters = shoal_model_n_parameters(model) + 1;
+    model->own_changed = true;
+    return SHOAL_OK;
+}
+
+void shoal_model_set_own(shoal_model *model, int row, const double *values)
+{
+    const size_t n_data = (size_t)model->data.n;
+    memcpy(model->own + (size_t)row * n_data, values, n_data * sizeof *values);
+    model->own_changed = true;
+}
+
 int shoal_model_n_parameters(const shoal_model *model)
 {
-    return model ? model->walk.n_parameters : 0;
+    return model ? model->study->walkers.n_parameters : 0;
 }
 
 long shoal_model_n_data(const shoal_model *model)
@@ -421,7 +452,7 @@ long shoal_model_n_data(const shoal_model *model)
 
 const char *shoal_model_parameter(const shoal_model *model, int i)
 {
-    return model && i >= 0 && i < model->walk.n_parameters ? model->study->walkers.parameters[i].name : NULL;
+    return model && i >= 0 && i < shoal_model_n_parameters(model) ? model->study->walkers.parameters[i].name : NULL;
 }
 
 /* Take walkers to ln L, and if asked to what the model says of the data. */
@@ -431,6 +462,9 @@ static shoal_status walk(shoal_model *model, const char *function, long n, const
     shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
     if (!status && n > 0 && model->walk.n_parameters > 0)
         status = shoal_check_given(model->context, function, "theta", theta);
+    if (!status && model->own_changed)
+        status = model->plan->engine_type->walk_with(model->plan->engine, &model->walk);
+    model->own_changed = model->own_changed && status;
     for (long at = 0; at < n && !status; at += model->n_walkers) {
         const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
         status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
@@ -464,7 +498,7 @@ static shoal_status check_priors(const shoal_model *model, const char *function,
     if (!model)
         return SHOAL_E_USAGE;
     shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
-    if (!status && n > 0 && model->walk.n_parameters > 0)
+    if (!status && n > 0 && shoal_model_n_parameters(model) > 0)
         status = shoal_check_given(model->context, function, "the vectors", in);
     return status || n == 0 ? status : shoal_check_given(model->context, function, "the answer", out);
 }
@@ -472,11 +506,11 @@ static shoal_status check_priors(const shoal_model *model, const char *function,
 shoal_status shoal_model_log_prior(const shoal_model *model, long n, const double *theta, double *lnp)
 {
     const shoal_status status = check_priors(model, __func__, n, theta, lnp);
+    const int k = shoal_model_n_parameters(model);
     for (long i = 0; i < n && !status; i++) {
         lnp[i] = 0;
-        for (int p = 0; p < model->walk.n_parameters; p++)
-            lnp[i] += shoal_sample_log_density(&model->study->walkers.parameters[p].prior,
-                                               theta + i * model->walk.n_parameters, p);
+        for (int p = 0; p < k; p++)
+            lnp[i] += shoal_sample_log_density(&model->study->walkers.parameters[p].prior, theta + i * k, p);
     }
     return status;
 }

@@ -84,4 +84,14 @@ shoal_status shoal_noise_covariance(const shoal_study *study, const config_setti
 /* The processes of a config, of sets that have been read. */
 shoal_status shoal_noise_processes(const shoal_study *study, shoal_data *data);
 
+/* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */
+
+/* What a model has read, for as long as it lives. */
+const shoal_data *shoal_model_data(const shoal_model *model);
+/* From here on vectors that are evaluated and predicted have one number more, behind the parameters: which of n rows of
+ * values they have in the place of those of the data. The rows are those of the data at first. */
+shoal_status shoal_model_own(shoal_model *model, int n);
+/* The values [n_data] of a row. */
+void shoal_model_set_own(shoal_model *model, int row, const double *values);
+
 #endif

@@ -226,7 +226,7 @@ LANE_FN real walker_rotated_likelihood(const shoal_walk *walk, const shoal_walke
     LANE_KEEP_ROLLED
     for (int j = 0; j < n; j++) {
         const shoal_datum *datum = &walk->data[set->first + j];
-        lane_put(walk->work, id, j, walk->n_work, there, datum->value - walker_model(walk, set, &terms, datum, id));
+        lane_put(walk->work, id, j, walk->n_work, there, walker_value(walk, datum, id) - walker_model(walk, set, &terms, datum, id));
     }
     LANE_KEEP_ROLLED
     for (int i = 0; i < n; i++, vector += n, slope += 4) {
@@ -254,7 +254,7 @@ LANE_FN int walker_look(const shoal_walk *walk, const shoal_walker_place *place,
     const shoal_datum *datum = &walk->data[place->datum];
     const walker_terms terms = walker_terms_of(walk, set, id);
     const real jitter = walker_number(walk, &set->jitter, id);
-    *residual = datum->value - walker_model(walk, set, &terms, datum, id);
+    *residual = walker_value(walk, datum, id) - walker_model(walk, set, &terms, datum, id);
     *variance = lane_fma(jitter, jitter, lane_set(datum->error * datum->error));
     return set->marginal ? set->column : -1;
 }

@@ -50,6 +50,15 @@ LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_
     return terms;
 }
 
+/* The measured value of a datum. */
+LANE_FN real walker_value(const shoal_walk *walk, const shoal_datum *datum, lane_id id)
+{
+    if (walk->n_own == 0)
+        return lane_set(datum->value);
+    const real row = lane_load_row(walk->theta, id, walk->n_parameters, walk->n_parameters - 1);
+    return lane_lookup(walk->own + (datum - walk->data), row * (double)walk->n_data);
+}
+
 /* A proper motion: that of the barycentre, and what places at some times make of one. */
 LANE_FN real walker_motion(const shoal_walk *walk, const shoal_walker_set *set, const walker_terms *terms,
                            const shoal_datum *datum, lane_id id)
@@ -79,8 +88,9 @@ LANE_FN real walker_sky(const shoal_walk *walk, const shoal_walker_set *set, con
     }
     const real scale = set->factor * terms->parallax;
     if (set->sky == SHOAL_SKY_ANGLE) {
-        const real turns = lane_atan2(y, x) * lane_set(0.5 / WALKER_PI) - lane_set(datum->value / set->turn);
-        return datum->value + set->turn * (turns - lane_floor(turns + 0.5)); /* the angle next to the measured one */
+        const real value = walker_value(walk, datum, id);
+        const real turns = lane_atan2(y, x) * lane_set(0.5 / WALKER_PI) - value / set->turn;
+        return value + set->turn * (turns - lane_floor(turns + 0.5)); /* the angle next to the measured one */
     }
     if (set->sky == SHOAL_SKY_SEPARATION)
         return scale * lane_sqrt(lane_fma(x, x, y * y));
@@ -228,7 +238,7 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
         const real model = walker_model(walk, set, &terms, datum, id),
                    s2 = lane_set(datum->error * datum->error) + more;
         const mask is = model == model;
-        const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, datum->value - model, zero);
+        const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, walker_value(walk, datum, id) - model, zero);
         if (set->freedom > 0)
             sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, one));
         else

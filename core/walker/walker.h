@@ -135,6 +135,10 @@ typedef struct shoal_walk {
     const shoal_walker_body *bodies; /* [n_bodies] */
     const shoal_walker_set *sets;    /* [n_sets] */
     const shoal_datum *data;         /* of all sets */
+    /* Values in the place of those of data, [n_own][n_data]: a walker has those that its last parameter numbers. 0: all
+     * walkers have the same data. */
+    int n_own;
+    const double *own;
     int n_groups, n_processes, n_parts;
     const shoal_walker_part *parts; /* [n_parts] */
     long long n_places, n_rotations;

@@ -42,15 +42,16 @@ static const struct argp calibrate_argp = {
                                             {0}},
     .parser = calibrate_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
-    .doc = "Check the fits of a study with data by simulation (Talts et al. 2018): parameters are drawn from the "
-           "priors, data are made of them at the study's times and with its errors, and these are fitted. The ranks of "
-           "what data were made of among draws of their posteriors must be uniform."
-           "\vHow is the groups `calibrate` and `fit` of the study. The ranks are in one HDF5 file: `shoal query` prints "
-           "them, `shoal plot` draws them.\n"
-           "\n"
-           "The exit status is 1 if the ranks are not uniform (p < 0.01), or if a fit ended by fit.steps before it was "
-           "precise. A calibration that was killed leaves a journal; the same command goes on from there. More "
-           "calibrate.sets add to those that there are, more fit.steps repeat the fits that were not precise.",
+    .doc =
+        "Check the fits of a study with data by simulation (Talts et al. 2018): parameters are drawn from the "
+        "priors, data are made of them at the study's times and with its errors, and these are fitted. The ranks of "
+        "what data were made of among draws of their posteriors must be uniform."
+        "\vHow is the groups `calibrate` and `fit` of the study. The ranks are in one HDF5 file: `shoal query` prints "
+        "them, `shoal plot` draws them.\n"
+        "\n"
+        "The exit status is 1 if the ranks are not uniform (p < 0.01), or if a fit ended by fit.steps before it was "
+        "precise. A calibration that was killed leaves a journal; the same command goes on from there. More "
+        "calibrate.sets add to those that there are, more fit.steps repeat the fits that were not precise.",
 };
 
 typedef struct calibrate_progress {
@@ -129,7 +130,9 @@ static long print_imprecise(const shoal_ranks *ranks)
 static int calibrate_study(shoal_context *context, shoal_calibration *calibration, const calibrate_options *options)
 {
     const bool live = !options->quiet && isatty(STDERR_FILENO);
-    calibrate_progress progress = {.every = options->quiet ? 0 : live ? 0.5 : options->progress,
+    calibrate_progress progress = {.every = options->quiet ? 0
+                                            : live         ? 0.5
+                                                           : options->progress,
                                    .drawn = live ? 0 : shoal_seconds(),
                                    .began = shoal_seconds()};
 

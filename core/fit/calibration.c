@@ -21,7 +21,7 @@
 #include "core/result/h5.h"
 
 static const char *const number_names[SHOAL_RANK_NUMBERS] = {
-    [SHOAL_RANK_TRUTH] = "truth",    [SHOAL_RANK_RANK] = "rank",     [SHOAL_RANK_RHAT] = "r_hat",
+    [SHOAL_RANK_TRUTH] = "truth",   [SHOAL_RANK_RANK] = "rank",     [SHOAL_RANK_RHAT] = "r_hat",
     [SHOAL_RANK_BULK] = "ess_bulk", [SHOAL_RANK_TAIL] = "ess_tail",
 };
 static const char *const set_names[SHOAL_RANK_FIRST] = {[SHOAL_RANK_STEPS] = "steps", [SHOAL_RANK_PRECISE] = "precise"};
@@ -79,8 +79,7 @@ static shoal_status write_parts(shoal_h5 *h5, const shoal_ranks *ranks, double *
     FILE *out = open_memstream(&names, &size);
     for (int i = 0; out && i < ranks->k; i++)
         fprintf(out, "%s%s", i ? "\n" : "", ranks->names[i]);
-    shoal_status status = out && fclose(out) == 0 ? SHOAL_OK
-                                                  : shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory");
+    shoal_status status = out && fclose(out) == 0 ? SHOAL_OK : shoal_fail(h5->context, SHOAL_E_MEMORY, "out of memory");
     const struct {
         const char *name, *text;
     } texts[] = {{"format", "shoal calibration"},

@@ -31,8 +31,9 @@ static void write_panel(const shoal_ranks *ranks, int i, const shoal_uniformity 
     memset(count, 0, sizeof count);
     for (long set = 0; set < ranks->n_sets; set++)
         count[(int)((shoal_rank_number(ranks, set, i, SHOAL_RANK_RANK) + 0.5) / width)]++;
-    fprintf(script, "set object 1 rectangle from graph 0, first %g to graph 1, first %g fc rgb '#dddddd' fs solid "
-                    "noborder behind\n",
+    fprintf(script,
+            "set object 1 rectangle from graph 0, first %g to graph 1, first %g fc rgb '#dddddd' fs solid "
+            "noborder behind\n",
             count_at(0.005, 1.0 / n_bins, ranks->n_sets) - 0.5, most + 0.5);
     fputs("$bins << EOD\n", script);
     for (int b = 0; b < n_bins; b++) {
@@ -43,9 +44,10 @@ static void write_panel(const shoal_ranks *ranks, int i, const shoal_uniformity 
     char text[SHOAL_COLUMN_SIZE + 32];
     snprintf(text, sizeof text, "%s  p = %.2g", ranks->names[i], of->p);
     shoal_plot_quote(script, text);
-    fprintf(script, " noenhanced at graph 0, graph 1 left offset 0,0.6\n"
-                    "plot $bins using 1:2 with histeps lc rgb '#0072b2' notitle, %g with lines lw 0.6 dt 2 lc rgb "
-                    "'black' notitle\n",
+    fprintf(script,
+            " noenhanced at graph 0, graph 1 left offset 0,0.6\n"
+            "plot $bins using 1:2 with histeps lc rgb '#0072b2' notitle, %g with lines lw 0.6 dt 2 lc rgb "
+            "'black' notitle\n",
             expected);
 }
 
@@ -62,8 +64,8 @@ static void write_script(const shoal_ranks *ranks, const shoal_uniformity of[], 
         const int row = i / across, column = i % across;
         const double x = left + column * wide, y = 1 - ((row + 1) * high_mm + 2) / height;
         const bool lowest = i + across >= ranks->k;
-        fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\nset format x '%s'\n%s\n", x,
-                x + wide - 8 / width, y, y + (high_mm - 7) / height, lowest ? "%g" : "",
+        fprintf(script, "set margins at screen %g, at screen %g, at screen %g, at screen %g\nset format x '%s'\n%s\n",
+                x, x + wide - 8 / width, y, y + (high_mm - 7) / height, lowest ? "%g" : "",
                 lowest ? "set xlabel 'rank'" : "unset xlabel");
         write_panel(ranks, i, &of[i], script);
     }

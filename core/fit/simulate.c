@@ -49,9 +49,8 @@ static void add_errors(const shoal_data *data, const shoal_walker_set *set, cons
             continue;
         }
         values[first + i] += hypot(data->datum[first + i].error, jitter) *
-                             (set->freedom > 0
-                                  ? noise * gsl_cdf_tdist_Pinv(shoal_fit_uniform(key, use), set->freedom)
-                                  : normal);
+                             (set->freedom > 0 ? noise * gsl_cdf_tdist_Pinv(shoal_fit_uniform(key, use), set->freedom)
+                                               : normal);
     }
 }
 

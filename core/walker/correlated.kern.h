@@ -226,7 +226,8 @@ LANE_FN real walker_rotated_likelihood(const shoal_walk *walk, const shoal_walke
     LANE_KEEP_ROLLED
     for (int j = 0; j < n; j++) {
         const shoal_datum *datum = &walk->data[set->first + j];
-        lane_put(walk->work, id, j, walk->n_work, there, walker_value(walk, datum, id) - walker_model(walk, set, &terms, datum, id));
+        lane_put(walk->work, id, j, walk->n_work, there,
+                 walker_value(walk, datum, id) - walker_model(walk, set, &terms, datum, id));
     }
     LANE_KEEP_ROLLED
     for (int i = 0; i < n; i++, vector += n, slope += 4) {

@@ -238,7 +238,8 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
         const real model = walker_model(walk, set, &terms, datum, id),
                    s2 = lane_set(datum->error * datum->error) + more;
         const mask is = model == model;
-        const real weight = lane_select(is, 1.0 / s2, zero), r = lane_select(is, walker_value(walk, datum, id) - model, zero);
+        const real weight = lane_select(is, 1.0 / s2, zero),
+                   r = lane_select(is, walker_value(walk, datum, id) - model, zero);
         if (set->freedom > 0)
             sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, one));
         else

@@ -73,7 +73,8 @@ fi
 begin another_calibration_is_refused
 if "$shoal" calibrate -q linear.cfg calibrate.seed=2 2>errors; then
     fail "exit code 0"
-elif grep -q 'linear_calibration.h5 is there already' errors && "$shoal" plot -S linear_calibration.h5 | grep -q '^plot'; then
+elif grep -q 'linear_calibration.h5 is there already' errors &&
+    "$shoal" plot -S linear_calibration.h5 | grep -q '^plot'; then
     pass
 else
     fail "$(cat errors)"

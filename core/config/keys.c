@@ -250,7 +250,8 @@ const shoal_key shoal_keys[] = {
 
     VALUE("calibrate", INTEGER, "sets", "", 100, 8, MOST_INT, NULL, NULL,
           "data that are simulated, each of other parameters from the priors, and fitted; there may be more later"),
-    VALUE("calibrate", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same parameters and data for the same seed"),
+    VALUE("calibrate", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
+          "the same parameters and data for the same seed"),
     VALUE("calibrate", INTEGER, "draws", "", 99, 9, 9999, NULL, NULL,
           "of each posterior, among which the rank of what its data were made of is"),
     VALUE("calibrate", INTEGER, "at_once", "", 32, 1, 4096, NULL, NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * calibrate.c: simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): parameters are drawn from the priors,
- * data are made of them, and these are fitted. If model, likelihood and sampler are consistent, the rank of what the
+ * calibrate.c: simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): parameters are drawn from the
+ * priors, data are made of them, and these are fitted. If model, likelihood and sampler are consistent, the rank of what the
  * data were made of among draws of the posterior is uniform, for every parameter; and for ln prior + ln L, which sees
  * what no parameter does (Modrak et al. 2023, doi:10.1214/23-BA1404).
  *

@@ -19,22 +19,22 @@ static const char exit_text[] = "Exit status:\n"
                                 "       command goes on from there\n";
 
 /* X(name, what it does, in a line of a help text) */
-#define COMMAND_LIST(X)                                                                \
-    X(run, "Run a study: integrate its systems, write one result file")                \
-    X(fit, "Find the posterior of a study with data by walkers")                       \
-    X(calibrate, "Check the fits of a study: simulate data, fit them, rank the truth") \
-    X(merge, "Put the results of the shards of a study together")                      \
-    X(status, "How far the runs in a folder have come: shards, failures, time left")   \
-    X(rerun, "Integrate one system of a result file again, with more output")          \
-    X(query, "Print states, systems, events or logs of a result file as CSV")          \
-    X(plot, "Draw a map, survival, elements, energy, orbits, ...: PNG or PDF")         \
-    X(verify, "Compare two results body by body")                                      \
-    X(generate, "Make the systems of a study without integrating them")                \
-    X(convert, "Convert initial conditions and states between formats")                \
-    X(list, "Name every propagator, force and monitor")                                \
-    X(explain, "Tell all about one of them, a config key, an outcome, a command")      \
-    X(tune, "Measure what is fastest for a study on this machine's GPU")               \
-    X(info, "What this build and this machine can do")                                 \
+#define COMMAND_LIST(X)                                                           \
+    X(run, "Run a study: integrate its systems, write one result file")           \
+    X(fit, "Find the posterior of a study with data by walkers")                  \
+    X(calibrate, "Check the fits of a study by simulated data")                   \
+    X(merge, "Put the results of the shards of a study together")                 \
+    X(status, "How far the runs in a folder are: shards, failures, time left")    \
+    X(rerun, "Integrate one system of a result file again, with more output")     \
+    X(query, "Print states, systems, events or logs of a result file as CSV")     \
+    X(plot, "Draw a map, survival, elements, energy, orbits, ...: PNG or PDF")    \
+    X(verify, "Compare two results body by body")                                 \
+    X(generate, "Make the systems of a study without integrating them")           \
+    X(convert, "Convert initial conditions and states between formats")           \
+    X(list, "Name every propagator, force and monitor")                           \
+    X(explain, "Tell all about one of them, a config key, an outcome, a command") \
+    X(tune, "Measure what is fastest for a study on this machine's GPU")          \
+    X(info, "What this build and this machine can do")                            \
     X(bench, "Time the engines, with checked answers")
 
 const shoal_help_word command_words[] = {

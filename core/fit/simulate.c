@@ -59,7 +59,7 @@ shoal_status shoal_simulate(shoal_model *model, int row, const shoal_fit_key *ke
 {
     const shoal_data *data = shoal_model_data(model);
     const int k = shoal_model_n_parameters(model);
-    double *room = shoal_allocate((size_t)(TRIED * (3 * k + 2)), sizeof *room), *cube = room, *drawn = cube + TRIED * k,
+    double *room = shoal_allocate(TRIED * (3 * (size_t)k + 2), sizeof *room), *cube = room, *drawn = cube + TRIED * k,
            *tried = drawn + TRIED * k, *lnl = tried + TRIED * (k + 1);
     shoal_status status = room ? SHOAL_OK : SHOAL_E_MEMORY;
     int found = TRIED;

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "core/formats/observations.h"
-#include "core/model/model.h"
-#include "testing.h"
+#include "models.h"
 
 enum { MOST_TEXT = 8192, N = 7, SCANS = 14, LINEAR = 4 };
 #define PI     3.14159265358979323846
@@ -82,15 +81,6 @@ static void text_of(const char *parameters, const char *data, char text[MOST_TEX
     "{ name = \"gaia\"; kind = \"along_scan\"; file = \"scans.csv\"; format = \"octofitter\"; time = \"MJD\"; " \
     "time_zero = 0.0; " more " }"
 
-static shoal_model *model_of(shoal_context *context, const char *text, shoal_study **study)
-{
-    shoal_model *model = NULL;
-    *study = NULL;
-    assert_ok(context, shoal_study_open(context, "sky.cfg", text, 0, NULL, NULL, study));
-    assert_ok(context, shoal_model_create(*study, 3, &model));
-    return model;
-}
-
 /* The bodies of the study at a time (days): an ellipse, since there are two. */
 static void bodies_at(shoal_context *context, const shoal_study *study, double t, shoal_body bodies[2])
 {
@@ -113,7 +103,7 @@ static void places_are_those_of_the_bodies(void **state)
             DATA("separation", "") ", " DATA("position_angle", "") ", " DATA("delta_ra", "parallax = 20.0;") ", " DATA(
                 "delta_dec", "parallax = 20.0;"),
             text);
-    shoal_model *model = model_of(context, text, &study);
+    shoal_model *model = model_of(context, text, 3, &study);
     const double theta = 25;
     double predicted[4 * N], lnl, right = 0;
     assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
@@ -208,7 +198,7 @@ static void scans_follow_parallax_motion_and_orbit(void **state)
     text_of(PRIOR("gaia", "parallax") ", " PRIOR("gaia", "ra") ", " PRIOR("gaia", "dec") ", " PRIOR(
                 "gaia", "pm_ra") ", " PRIOR("gaia", "pm_dec"),
             SCAN(""), text);
-    shoal_model *model = model_of(context, text, &study);
+    shoal_model *model = model_of(context, text, 3, &study);
     assert_int_equal(shoal_model_n_data(model), SCANS - 1);
     assert_ok(context, shoal_model_evaluate(model, 1, theta, &lnl));
     const double right = scans(context, study, 12, theta + 1, matrix, best);
@@ -218,7 +208,7 @@ static void scans_follow_parallax_motion_and_orbit(void **state)
     shoal_study_destroy(&study);
 
     text_of(PRIOR("gaia", "parallax"), SCAN("marginal = true;"), text);
-    model = model_of(context, text, &study);
+    model = model_of(context, text, 3, &study);
     assert_ok(context, shoal_model_evaluate(model, 1, theta, &marginal));
     assert_ok(context, shoal_model_predict(model, 1, theta, predicted));
     const double determinant = solve(matrix, best);
@@ -247,7 +237,7 @@ static void errors_may_have_students_distribution(void **state)
     const double theta = 20;
     double predicted[N], lnl, right = 0;
     text_of(PRIOR("delta_ra", "parallax"), DATA("delta_ra", "freedom = 3.0; jitter = 1.5;"), text);
-    shoal_model *model = model_of(context, text, &study);
+    shoal_model *model = model_of(context, text, 3, &study);
     assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
     assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
     for (int j = 0; j < N; j++) {

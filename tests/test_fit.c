@@ -656,8 +656,9 @@ static void pictures_are_drawn(void **state)
     shoal_posterior *posterior = NULL;
     const shoal_fit_kind *kind = NULL;
     char line[4096];
-    assert_true(shoal_posterior_file_is("fit_1.h5"));
-    assert_false(shoal_posterior_file_is("rv.txt") || shoal_posterior_file_is("nothing.h5"));
+    assert_int_equal(shoal_fit_file_of("fit_1.h5"), SHOAL_FIT_FILE_POSTERIOR);
+    assert_int_equal(shoal_fit_file_of("rv.txt"), SHOAL_FIT_FILE_NONE);
+    assert_int_equal(shoal_fit_file_of("nothing.h5"), SHOAL_FIT_FILE_NONE);
     assert_ok(context, shoal_posterior_read(context, "fit_1.h5", &posterior));
     assert_int_equal(posterior->k, 3);
     assert_string_equal(posterior->name[1], "b.P");

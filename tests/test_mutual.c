@@ -8,8 +8,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "core/model/model.h"
-#include "testing.h"
+#include "models.h"
 
 enum { MOST_TEXT = 8192, MOST = 64 };
 #define PI 3.14159265358979323846
@@ -27,12 +26,10 @@ static void write_times(const char *path, const char *heading, int n, const doub
     fclose(out);
 }
 
-static shoal_model *model_of(shoal_context *context, const char *bodies, const char *data, const char *more,
-                             const char *integrator, int n_walkers, shoal_study **study)
+static shoal_model *model_with(shoal_context *context, const char *bodies, const char *data, const char *more,
+                               const char *integrator, int n_walkers, shoal_study **study)
 {
     char text[MOST_TEXT];
-    shoal_model *model = NULL;
-    *study = NULL;
     snprintf(text, MOST_TEXT,
              "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
              "system = { elements = \"jacobi\"; bodies = ( %s ); };\n"
@@ -40,16 +37,7 @@ static shoal_model *model_of(shoal_context *context, const char *bodies, const c
              "sample = { count = 1; parameters = ( { body = \"b\"; parameter = \"Omega\"; distribution = \"uniform\"; "
              "from = 0.0; to = 1e-9; } ); };\ndata = ( %s );\n",
              bodies, integrator, more, data);
-    assert_ok(context, shoal_study_open(context, "mutual.cfg", text, 0, NULL, NULL, study));
-    if (n_walkers > 0)
-        assert_ok(context, shoal_model_create(*study, n_walkers, &model));
-    return model;
-}
-
-static void release(shoal_model **model, shoal_study **study)
-{
-    shoal_model_destroy(model);
-    shoal_study_destroy(study);
+    return model_of(context, text, n_walkers, study);
 }
 
 #define CPU "engine = \"cpu\";"
@@ -174,7 +162,7 @@ static void circles_have_closed_forms(void **state)
         const double theta = 0, tolerance = integrators[i / SHOAL_COUNT(starts)].tolerance;
         double predicted[KINDS * MOST], *at = predicted;
         shoal_study *study;
-        shoal_model *model = model_of(context, CIRCLES, data, starts[i % SHOAL_COUNT(starts)], integrator, 1, &study);
+        shoal_model *model = model_with(context, CIRCLES, data, starts[i % SHOAL_COUNT(starts)], integrator, 1, &study);
         assert_int_equal(shoal_model_n_data(model), total);
         assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
         for (int q = 0; q < KINDS; at += n[q++])
@@ -268,11 +256,11 @@ static void disturbed_bodies_meet_where_their_states_do(void **state)
         double times[MOST], predicted[MOST], states[36], zero = 0;
         shoal_study *right, *study;
         write_times("met.csv", "number,time,error", 1, &zero);
-        (void)model_of(context, cases[q].bodies, cases[q].data, CPU, "name = \"gauss_radau\"; dt = 0.3;", 0, &right);
+        (void)model_with(context, cases[q].bodies, cases[q].data, CPU, "name = \"gauss_radau\"; dt = 0.3;", 0, &right);
         const int n = scan(context, right, cases[q].i, cases[q].j, times);
         assert_true(n >= 2 && n < MOST);
         write_times("met.csv", "number,time,error", n, times);
-        shoal_model *model = model_of(context, cases[q].bodies, cases[q].data, CPU, cases[q].integrator, 1, &study);
+        shoal_model *model = model_with(context, cases[q].bodies, cases[q].data, CPU, cases[q].integrator, 1, &study);
         assert_ok(context, shoal_model_predict(model, 1, &zero, predicted));
         for (int j = 0; j < n; j++)
             if (!(fabs(predicted[j] - times[j]) < 0.02))
@@ -296,7 +284,7 @@ static double likelihood(shoal_context *context, const char *bodies, const char 
     shoal_study *study;
     const double theta = 0;
     double lnl;
-    shoal_model *model = model_of(context, bodies, data, CPU, "name = \"mvs\"; dt = 0.1;", 1, &study);
+    shoal_model *model = model_with(context, bodies, data, CPU, "name = \"mvs\"; dt = 0.1;", 1, &study);
     assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
     assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
     release(&model, &study);
@@ -345,7 +333,7 @@ static void the_nearest_of_two_counts(void **state)
                      when[j]);
             snprintf(run, sizeof run, CPU " t_start = %d.0;", start);
             write_times("one.csv", "number,time,error", 1, when);
-            shoal_model *model = model_of(context, CIRCLES, data, run, "name = \"mvs\"; dt = 0.1;", 1, &study);
+            shoal_model *model = model_with(context, CIRCLES, data, run, "name = \"mvs\"; dt = 0.1;", 1, &study);
             assert_ok(context, shoal_model_predict(model, 1, &zero, &predicted));
             if (!(fabs(predicted - when[j]) < 1e-6))
                 fail_msg("%s: %.12g, not %.12g", run, predicted, when[j]);
@@ -365,9 +353,9 @@ static void batches_change_no_bits(void **state)
         theta[i] = 0.004 * i;
     for (int way = 0; way < 3; way++) {
         shoal_study *study;
-        shoal_model *model = model_of(context, CIRCLES,
-                                      DATA("transit_time", "front.csv", "b", "c", "missing = -7.0; jitter = 0.01;"),
-                                      CPU, "name = \"mvs\"; dt = 0.3;", (int[]){N, 1, 11}[way], &study);
+        shoal_model *model = model_with(context, CIRCLES,
+                                        DATA("transit_time", "front.csv", "b", "c", "missing = -7.0; jitter = 0.01;"),
+                                        CPU, "name = \"mvs\"; dt = 0.3;", (int[]){N, 1, 11}[way], &study);
         assert_ok(context, shoal_model_evaluate(model, N, theta, way ? some : all));
         if (way)
             assert_memory_equal(some, all, sizeof all);
@@ -392,7 +380,7 @@ static void what_is_wrong_is_refused(void **state)
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         shoal_study *study;
         shoal_model *model = NULL;
-        (void)model_of(context, PLANETS, cases[i].data, CPU, "name = \"mvs\"; dt = 0.3;", 0, &study);
+        (void)model_with(context, PLANETS, cases[i].data, CPU, "name = \"mvs\"; dt = 0.3;", 0, &study);
         if (shoal_model_create(study, 1, &model) != SHOAL_E_INPUT ||
             !strstr(shoal_context_message(context), cases[i].says))
             fail_msg("case %d: %s", i, shoal_context_message(context));
@@ -418,8 +406,8 @@ static void a_gpu_finds_the_same(void **state)
         long n_data = 0;
         for (int gpu = 0; gpu < 2; gpu++) {
             shoal_study *study;
-            shoal_model *model = model_of(context, CIRCLES, data, gpu ? "engine = \"cuda\";" : CPU, integrators[q], 33,
-                                          &study);
+            shoal_model *model = model_with(context, CIRCLES, data, gpu ? "engine = \"cuda\";" : CPU, integrators[q],
+                                            33, &study);
             n_data = shoal_model_n_data(model);
             assert_true(n_data > 6 && n_data < DATA_OF_EACH);
             assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[gpu]));

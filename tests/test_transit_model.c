@@ -9,8 +9,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "core/model/model.h"
-#include "testing.h"
+#include "models.h"
 
 enum { MOST_TEXT = 8192, MOST_DATA = 64 };
 #define PI 3.14159265358979323846
@@ -52,21 +51,6 @@ static void vary(char text[MOST_TEXT], const char *key, const char *value)
     memset(written, ' ', strlen(value));
     at = strstr(text, "to = 360.0");
     memcpy(at, "to = 0.900", strlen("to = 0.900"));
-}
-
-static shoal_model *model_of(shoal_context *context, const char *text, int n_walkers, shoal_study **study)
-{
-    shoal_model *model = NULL;
-    *study = NULL;
-    assert_ok(context, shoal_study_open(context, "transits.cfg", text, 0, NULL, NULL, study));
-    assert_ok(context, shoal_model_create(*study, n_walkers, &model));
-    return model;
-}
-
-static void release(shoal_model **model, shoal_study **study)
-{
-    shoal_model_destroy(model);
-    shoal_study_destroy(study);
 }
 
 #define CPU "engine = \"cpu\";"

@@ -52,7 +52,8 @@ _shoal()
     elif [ "$command" = explain ]; then
         _shoal_offer "" "$word" < <(for kind in plugs keys columns outcomes commands; do
             "$shoal" list --words "$kind"; done | sort -u)
-    elif [[ $command =~ ^(run|fit|calibrate|generate|tune)$ && $option != = && $option != -* && $COMP_CWORD -gt 2 ]]; then
+    elif [[ $command =~ ^(run|fit|calibrate|generate|tune)$ && $option != = && $option != -* &&
+        $COMP_CWORD -gt 2 ]]; then
         _shoal_offer "" "$word" < <("$shoal" list --words overrides | sort -u | sed 's/$/=/')
         [ ${#COMPREPLY[@]} -eq 0 ] || compopt -o nospace
     else

@@ -285,10 +285,11 @@ int plot_main(int argc, char **argv)
     }
     for (int i = 0; i < options.files.n && code == EXIT_OK; ++i) {
         const char *file = options.files.name[i];
-        code = shoal_posterior_file_is(file) ? plot_posterior(context, file, &options)
-               : shoal_ranks_file_is(file)   ? plot_ranks(context, file, &options)
-               : shoal_big_view_is(file)     ? plot_big(context, file, &options)
-                                             : plot_file(context, file, &options);
+        const shoal_fit_file kind = shoal_fit_file_of(file);
+        code = kind == SHOAL_FIT_FILE_POSTERIOR ? plot_posterior(context, file, &options)
+               : kind == SHOAL_FIT_FILE_RANKS   ? plot_ranks(context, file, &options)
+               : shoal_big_view_is(file)        ? plot_big(context, file, &options)
+                                                : plot_file(context, file, &options);
     }
     shoal_context_destroy(&context);
     return code == EXIT_OK ? flush_output() : code;

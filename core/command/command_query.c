@@ -256,12 +256,10 @@ static int query_file(shoal_context *context, const char *name, query_options *o
         }
         return query_big(context, name);
     }
-    if (shoal_ranks_file_is(name)) {
-        return query_ranks(context, name, options);
-    }
     shoal_status status = shoal_report_read(context, name, &result);
     if (status != SHOAL_OK) {
-        return failed_input(context, status);
+        return shoal_fit_file_of(name) == SHOAL_FIT_FILE_RANKS ? query_ranks(context, name, options)
+                                                               : failed_input(context, status);
     }
     status = check_units(context, &result->units, &options->units);
     if (status == SHOAL_OK && options->table) {

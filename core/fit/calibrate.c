@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * calibrate.c: simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): parameters are drawn from the
- * priors, data are made of them, and these are fitted. If model, likelihood and sampler are consistent, the rank of what the
- * data were made of among draws of the posterior is uniform, for every parameter; and for ln prior + ln L, which sees
- * what no parameter does (Modrak et al. 2023, doi:10.1214/23-BA1404).
+ * priors, data are made of them, and these are fitted. If model, likelihood and sampler are consistent, the rank of
+ * what the data were made of among draws of the posterior is uniform, for every parameter; and for ln prior + ln L,
+ * which sees what no parameter does (Modrak et al. 2023, doi:10.1214/23-BA1404).
  *
  * Sets are fitted side by side, each by a thread, and evaluated in one call (batch.c). Every set has random numbers of
  * its own: neither what is at once nor a kill changes any of them. A set that is ready is a record of the journal.
@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -290,31 +289,17 @@ static shoal_status calibrate(shoal_calibration *c, bool force, shoal_calibratio
 
 shoal_status shoal_calibrate(shoal_calibration *c, bool force, shoal_calibration_callback *callback, void *user)
 {
-    shoal_context *context = c->study->context;
     char lock_path[PATH_MAX];
-    if (strlen(c->output) + 32 > PATH_MAX || shoal_not_a_file(c->output))
-        return shoal_fail(context, SHOAL_E_INPUT, "%s: cannot be written: not a regular file", c->output);
-    snprintf(lock_path, sizeof lock_path, "%s.lock", c->output);
-    const int lock = shoal_lock_take(lock_path);
-    if (lock < 0 && errno == EWOULDBLOCK)
-        return shoal_fail(context, SHOAL_E_USAGE, "%s: another calibration is writing this file", c->output);
-    const shoal_status status = calibrate(c, force, callback, user);
+    int lock;
+    shoal_status status = shoal_fit_lock(c->study->context, c->output, "calibration", lock_path, &lock);
+    if (status)
+        return status;
+    status = calibrate(c, force, callback, user);
     shoal_lock_release(lock, lock_path);
     return status;
 }
 
 /* ---- the group `calibrate` --------------------------------------------------------------------------------------- */
-
-static char *name_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *name_of(const char *format, ...)
-{
-    char *name;
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = vasprintf(&name, format, arguments);
-    va_end(arguments);
-    return n < 0 ? NULL : name;
-}
 
 static shoal_status read_options(shoal_calibration *c)
 {
@@ -337,23 +322,22 @@ static shoal_status read_options(shoal_calibration *c)
         status = shoal_config_fail(config, shoal_config_lookup(config, "fit"), "method", NULL, "one that draws");
     if (!status)
         status = shoal_model_own(c->fit->model, (int)c->at_once);
+    if (!status)
+        status = shoal_fit_name_files(config, group, "calibration", &c->output, &c->journal);
     if (status)
         return status;
-    const char *file = shoal_config_string(group, "file", NULL), *slash = strrchr(config->path, '/'),
-               *own = slash ? slash + 1 : config->path;
     bool good = true;
     for (int i = 0; i <= k; i++)
         good = (c->ranks.names[i] = strdup(i < k ? c->fit->names[i] : "lp")) && good;
-    c->output = file ? name_of("%s", file) : name_of("%.*s_calibration.h5", shoal_name_stem(own), own);
-    c->journal = name_of("%s.journal", c->output ? c->output : "");
     c->ranks.config_text = strdup(c->study->config_text);
-    c->ranks.text = name_of("calibrate = {\n    seed = %lldL;\n    draws = %ld;\n    noise = %.17g;\n    rhat = "
-                            "%.17g;\n    ess = %.17g;\n};\n%s",
-                            (long long)c->seed, c->ranks.n_draws, c->noise, c->fit->options.rhat, c->fit->options.ess,
-                            c->fit->text);
-    return good && c->output && c->journal && c->ranks.text && c->ranks.config_text
-               ? SHOAL_OK
-               : shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
+    if (asprintf(&c->ranks.text,
+                 "calibrate = {\n    seed = %lldL;\n    draws = %ld;\n    noise = %.17g;\n    rhat = %.17g;\n"
+                 "    ess = %.17g;\n};\n%s",
+                 (long long)c->seed, c->ranks.n_draws, c->noise, c->fit->options.rhat, c->fit->options.ess,
+                 c->fit->text) < 0)
+        c->ranks.text = NULL;
+    return good && c->ranks.text && c->ranks.config_text ? SHOAL_OK
+                                                         : shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
 }
 
 shoal_status shoal_calibration_create(const shoal_study *study, shoal_calibration **calibration)

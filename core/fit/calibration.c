@@ -117,18 +117,6 @@ shoal_status shoal_ranks_write(shoal_context *context, const char *path, const s
     return status;
 }
 
-bool shoal_ranks_file_is(const char *path)
-{
-    shoal_h5 h5;
-    char format[32] = "";
-    if (shoal_h5_open(NULL, path, &h5))
-        return false;
-    const bool found = shoal_h5_has_attribute(&h5, "/", "format") &&
-                       !shoal_h5_get_word(&h5, "/", "format", format, sizeof format);
-    shoal_h5_close(&h5);
-    return found && strcmp(format, "shoal calibration") == 0;
-}
-
 static shoal_status read_parts(const shoal_h5 *h5, shoal_ranks *ranks)
 {
     char *names = NULL, *text = NULL, *config_text = NULL;
@@ -164,6 +152,12 @@ static shoal_status read_parts(const shoal_h5 *h5, shoal_ranks *ranks)
             ranks->rows[(size_t)(i / of.columns) * ranks->n_row + of.at + (size_t)(i % of.columns) * of.step] = x[i];
     }
     free(x);
+    for (long i = 0; i < ranks->n_sets * ranks->k && !status; i++) {
+        const double rank = shoal_rank_number(ranks, i / ranks->k, (int)(i % ranks->k), SHOAL_RANK_RANK);
+        if (!(rank >= 0 && rank <= (double)ranks->n_draws))
+            status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: /rank: %g: expected 0 to %ld", h5->path, rank,
+                                ranks->n_draws);
+    }
     return status;
 }
 
@@ -171,7 +165,7 @@ shoal_status shoal_ranks_read(shoal_context *context, const char *path, shoal_ra
 {
     shoal_h5 h5;
     *ranks = (shoal_ranks){0};
-    if (!shoal_ranks_file_is(path))
+    if (shoal_fit_file_of(path) != SHOAL_FIT_FILE_RANKS)
         return shoal_fail(context, SHOAL_E_INPUT, "%s: expected a file of shoal calibrate", path);
     shoal_status status = shoal_h5_open(context, path, &h5);
     if (status)
@@ -210,6 +204,15 @@ static int bins_of(long n_ranks, long n_sets)
     return n;
 }
 
+void shoal_ranks_count(const shoal_ranks *ranks, int i, int n_bins, long count[])
+{
+    memset(count, 0, (size_t)n_bins * sizeof *count);
+    for (long set = 0; set < ranks->n_sets; set++) {
+        const long rank = (long)shoal_rank_number(ranks, set, i, SHOAL_RANK_RANK);
+        count[rank * n_bins / (ranks->n_draws + 1)]++;
+    }
+}
+
 double shoal_ranks_uniformity(const shoal_ranks *ranks, shoal_uniformity of[])
 {
     const double n_sets = (double)ranks->n_sets, n_ranks = (double)ranks->n_draws + 1;
@@ -217,11 +220,10 @@ double shoal_ranks_uniformity(const shoal_ranks *ranks, shoal_uniformity of[])
     double least = 1;
     for (int i = 0; i < ranks->k; i++) {
         long count[n_bins];
-        memset(count, 0, sizeof count);
+        shoal_ranks_count(ranks, i, n_bins, count);
         of[i] = (shoal_uniformity){.n_bins = n_bins};
         for (long set = 0; set < ranks->n_sets; set++) {
             const double rank = shoal_rank_number(ranks, set, i, SHOAL_RANK_RANK), x = (rank + 0.5) / n_ranks;
-            count[(int)(x * n_bins)]++;
             of[i].mean += x / n_sets;
             of[i].spread += 12 * (x - 0.5) * (x - 0.5) / n_sets;
         }

@@ -140,6 +140,22 @@ static char *describe_fit(const char *config_text, const shoal_fit_options *opti
     return n < 0 ? NULL : text;
 }
 
+shoal_status shoal_fit_name_files(const shoal_config *config, const config_setting_t *group, const char *ending,
+                                  char **output, char **journal)
+{
+    const char *file = shoal_config_string(group, "file", NULL), *slash = strrchr(config->path, '/'),
+               *own = slash ? slash + 1 : config->path;
+    const int n = file ? asprintf(output, "%s", file)
+                       : asprintf(output, "%.*s_%s.h5", shoal_name_stem(own), own, ending);
+    if (n < 0)
+        *output = NULL;
+    if (!*output || asprintf(journal, "%s.journal", *output) < 0) {
+        *journal = NULL;
+        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status read_options(shoal_fit *fit)
 {
     const shoal_config *config = &fit->study->config;
@@ -167,21 +183,9 @@ static shoal_status read_options(shoal_fit *fit)
     if (options->n_steps / options->thin < 8)
         return shoal_config_fail(config, config_setting_get_member(group, "steps"), NULL, NULL,
                                  "at least 8 times fit.thin");
-    const char *file = shoal_config_string(group, "file", NULL), *slash = strrchr(config->path, '/'),
-               *own = slash ? slash + 1 : config->path;
     if (!(fit->text = describe_fit(fit->study->config_text, options)))
         return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
-    const int n = file ? asprintf(&fit->output, "%s", file)
-                       : asprintf(&fit->output, "%.*s_fit.h5", shoal_name_stem(own), own);
-    if (n < 0) {
-        fit->output = NULL;
-        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
-    }
-    if (asprintf(&fit->journal, "%s.journal", fit->output) < 0) {
-        fit->journal = NULL;
-        return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
-    }
-    return SHOAL_OK;
+    return shoal_fit_name_files(config, group, "fit", &fit->output, &fit->journal);
 }
 
 /* ---- a fit ------------------------------------------------------------------------------------------------------- */
@@ -287,7 +291,8 @@ static shoal_status optimise(shoal_fit *fit, shoal_fit_callback *callback, void 
     return status ? status : shoal_optimise(&fit->target, fit->options.seed, &draws->optimum);
 }
 
-shoal_status shoal_fit_check_output(const shoal_fit *fit, bool force)
+/* Refuse to replace a file that no journal is of; with force the journal goes. */
+static shoal_status check_output(const shoal_fit *fit, bool force)
 {
     shoal_context *context = fit->study->context;
     struct stat about;
@@ -298,6 +303,18 @@ shoal_status shoal_fit_check_output(const shoal_fit *fit, bool force)
     return SHOAL_OK;
 }
 
+shoal_status shoal_fit_lock(shoal_context *context, const char *output, const char *what, char path[PATH_MAX],
+                            int *lock)
+{
+    if (strlen(output) + 32 > PATH_MAX || shoal_not_a_file(output))
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: cannot be written: not a regular file", output);
+    snprintf(path, PATH_MAX, "%s.lock", output);
+    *lock = shoal_lock_take(path);
+    return *lock < 0 && errno == EWOULDBLOCK
+               ? shoal_fail(context, SHOAL_E_USAGE, "%s: another %s is writing this file", output, what)
+               : SHOAL_OK;
+}
+
 shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws)
 {
     shoal_context *context = fit->study->context;
@@ -305,13 +322,11 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     *draws = (shoal_draws){0};
     if (fit->options.method == SHOAL_FIT_OPTIMISE)
         return optimise(fit, callback, user, draws);
-    if (strlen(fit->output) + 32 > PATH_MAX || shoal_not_a_file(fit->output))
-        return shoal_fail(context, SHOAL_E_INPUT, "%s: cannot be written: not a regular file", fit->output);
-    snprintf(lock_path, sizeof lock_path, "%s.lock", fit->output);
-    const int lock = shoal_lock_take(lock_path);
-    if (lock < 0 && errno == EWOULDBLOCK)
-        return shoal_fail(context, SHOAL_E_USAGE, "%s: another fit is writing this file", fit->output);
-    shoal_status status = shoal_fit_check_output(fit, force);
+    int lock;
+    shoal_status status = shoal_fit_lock(context, fit->output, "fit", lock_path, &lock);
+    if (status)
+        return status;
+    status = check_output(fit, force);
     if (!status)
         status = shoal_fit_sample(&fit->target, &fit->options, fit->journal, fit->text, callback, user, draws);
     if (!status)

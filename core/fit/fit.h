@@ -29,6 +29,8 @@
 #ifndef SHOAL_FIT_H
 #define SHOAL_FIT_H
 
+#include <limits.h>
+
 #include "core/model/model.h"
 #include "core/report/plot.h"
 
@@ -273,8 +275,9 @@ typedef struct shoal_posterior {
     shoal_observed observed; /* n = 0: it has none */
 } shoal_posterior;
 
-/* Whether it is one. */
-bool shoal_posterior_file_is(const char *path);
+/* What a file is: of `shoal fit`, of `shoal calibrate`, or something else. */
+typedef enum { SHOAL_FIT_FILE_NONE, SHOAL_FIT_FILE_POSTERIOR, SHOAL_FIT_FILE_RANKS } shoal_fit_file;
+shoal_fit_file shoal_fit_file_of(const char *path);
 shoal_status shoal_posterior_read(shoal_context *context, const char *path, shoal_posterior **posterior);
 void shoal_posterior_destroy(shoal_posterior **posterior);
 
@@ -381,8 +384,12 @@ shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, s
 void shoal_fit_copy_release(shoal_fit *copy);
 /* An angle that goes round within the bounds of its prior; any other parameter as it is. */
 double shoal_fit_wrap(const shoal_fit *fit, int i, double x);
-/* Refuse to replace a file that no journal is of; with force the journal goes. */
-shoal_status shoal_fit_check_output(const shoal_fit *fit, bool force);
+/* The file that a group names, or the config's base name and _ENDING.h5, and its journal; both malloc'd. */
+shoal_status shoal_fit_name_files(const shoal_config *config, const config_setting_t *group, const char *ending,
+                                  char **output, char **journal);
+/* Lock a file that is to be written against another process; path: for shoal_lock_release. */
+shoal_status shoal_fit_lock(shoal_context *context, const char *output, const char *what, char path[PATH_MAX],
+                            int *lock);
 /* From the start, or from its journal, to its file. force: replace a file, discard a journal of another fit. */
 shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws);
 
@@ -415,10 +422,11 @@ static inline double shoal_rank_number(const shoal_ranks *ranks, long set, int i
 {
     return ranks->rows[(size_t)set * ranks->n_row + SHOAL_RANK_FIRST + (size_t)i * SHOAL_RANK_NUMBERS + (size_t)number];
 }
+/* How many ranks of row i are in each of n_bins bins of equal width. */
+void shoal_ranks_count(const shoal_ranks *ranks, int i, int n_bins, long count[]);
 shoal_status shoal_ranks_create(shoal_context *context, int k, long n_sets, shoal_ranks *ranks);
 void shoal_ranks_release(shoal_ranks *ranks);
 shoal_status shoal_ranks_write(shoal_context *context, const char *path, const shoal_ranks *ranks);
-bool shoal_ranks_file_is(const char *path);
 shoal_status shoal_ranks_read(shoal_context *context, const char *path, shoal_ranks *ranks);
 /* A row for each parameter of each set, as CSV. */
 void shoal_ranks_print(const shoal_ranks *ranks, FILE *out);

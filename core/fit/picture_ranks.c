@@ -28,9 +28,7 @@ static void write_panel(const shoal_ranks *ranks, int i, const shoal_uniformity 
     const double width = (double)(ranks->n_draws + 1) / n_bins, expected = (double)ranks->n_sets / n_bins;
     long count[n_bins];
     double most = count_at(0.995, 1.0 / n_bins, ranks->n_sets);
-    memset(count, 0, sizeof count);
-    for (long set = 0; set < ranks->n_sets; set++)
-        count[(int)((shoal_rank_number(ranks, set, i, SHOAL_RANK_RANK) + 0.5) / width)]++;
+    shoal_ranks_count(ranks, i, n_bins, count);
     fprintf(script,
             "set object 1 rectangle from graph 0, first %g to graph 1, first %g fc rgb '#dddddd' fs solid "
             "noborder behind\n",

@@ -190,16 +190,19 @@ shoal_status shoal_posterior_write(shoal_context *context, const char *path, con
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-bool shoal_posterior_file_is(const char *path)
+shoal_fit_file shoal_fit_file_of(const char *path)
 {
     shoal_h5 h5;
     char format[32] = "";
     if (!shoal_posterior_is(path) || shoal_h5_open(NULL, path, &h5))
-        return false;
+        return SHOAL_FIT_FILE_NONE;
     const bool found = shoal_h5_has_attribute(&h5, "/", "format") &&
                        !shoal_h5_get_word(&h5, "/", "format", format, sizeof format);
     shoal_h5_close(&h5);
-    return found && strcmp(format, "shoal posterior") == 0;
+    return !found                                     ? SHOAL_FIT_FILE_NONE
+           : strcmp(format, "shoal posterior") == 0   ? SHOAL_FIT_FILE_POSTERIOR
+           : strcmp(format, "shoal calibration") == 0 ? SHOAL_FIT_FILE_RANKS
+                                                      : SHOAL_FIT_FILE_NONE;
 }
 
 static shoal_status read_parameter(const shoal_h5 *h5, shoal_posterior *p, int i, shoal_h5_extent *extent)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * resume.c: the append-only file of what goes on, a fit or many (calibrate.c). Records, numbers as this machine has them:
+ * resume.c: the append-only file of what goes on, a fit or many (calibrate.c). Records, with numbers as this machine
+ * has them:
  *
  *     4  magic "ShFt"
  *     4  type: 1 header, 2 the others

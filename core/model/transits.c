@@ -116,17 +116,19 @@ static shoal_status find_other(const shoal_study *study, const shoal_transits_sa
     const shoal_status status = setting
                                     ? shoal_config_body(config, setting, study->body_name, study->walkers.n_bodies, of)
                                     : SHOAL_OK;
-    if (!status && body == *of)
+    if (status)
+        return status;
+    if (body == *of)
         return shoal_config_fail(config, said->group, setting ? "of" : "body", NULL,
                                  setting ? "another body than the one that passes it"
                                          : "a body other than the first one, which it passes");
     const shoal_walker_body *passed = &study->walkers.bodies[*of];
     const shoal_walker_number *r = &passed->number[SHOAL_BODY_r];
-    if (!status && said->kind > SHOAL_DATA_OCCULTATION_TIME && r->from < 0 && !(r->value > 0) &&
+    if (said->kind > SHOAL_DATA_OCCULTATION_TIME && r->from < 0 && !(r->value > 0) &&
         !(passed->given & 1ull << SHOAL_BODY_density))
         return shoal_config_fail(config, said->group, "kind", NULL, "a radius of the %s body",
                                  setting ? "passed" : "first");
-    return status;
+    return SHOAL_OK;
 }
 
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i)

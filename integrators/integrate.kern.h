@@ -573,7 +573,6 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
     LANE_ASSERT(!(SHOAL_MONITORS & MONITORS_BEFORE) ||
                     TEAM_DOUBLES > 2 * TEAM_BODIES + TEAM_EXCHANGED + 6 * TEAM_BODIES,
                 "monitors in MONITORS_BEFORE do not say ends_only");
-    team_sync(); /* the guard's last numbers are there */
     view_share(BODIES(k), before, team_before());
     *start = team_before();
 #endif

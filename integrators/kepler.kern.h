@@ -13,9 +13,9 @@
  * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives
  * come free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction
  * enters the G_k by Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
- * Conway's from X = h / r0 after a few rounds (Conway 1986, Celest. Mech. 39, 199). F is monotonic, so any root is the
- * root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or those of the G_k
- * (many revolutions), kepler_careful.kern.h takes over.
+ * Conway's (Conway 1986, Celest. Mech. 39, 199), on ellipses from E_1 = M_1: at most four rounds. F is monotonic, so any
+ * root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or those
+ * of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
  * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an
  * orbit and e up to 0.05; at e = 0.2 half of the steps make two.
@@ -101,26 +101,39 @@ LANE_FN kepler_orbit kepler_orbit_of(real mu, real h, const real *x, const real 
     return o;
 }
 
+/* A guess of X where others fail. On an ellipse the eccentric anomaly E_1 of the end is about its mean anomaly: X =
+ * (E_1 - E_0) / sqrt(beta), with e sin E_0 = eta sqrt(beta) / mu; at least a tenth of the way of a circle. */
+LANE_FN real kepler_far_guess(const kepler_orbit *o)
+{
+    const real circle = o->beta * o->h, least = lane_set(0.1) * circle, way = circle - o->eta;
+    const mask enough = way * o->h > least * o->h;
+    return lane_select(o->beta > lane_set(0.0), lane_select(enough, way, least) / o->mu, o->h * o->r0_inverse);
+}
+
 /* A guess of X: F = r0 (X + b2 X^2 + b3 X^3 + b4 X^4 + ...) - h, inverted, is X = s (1 - b2 s + (2 b2^2 - b3) s^2 +
- * ...), s = h / r0. */
-LANE_FN real kepler_guess(const kepler_orbit *o)
+ * ...), s = h / r0. *lost: the lanes of ellipses where this series does not converge. */
+LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
 {
     const real s = o->h * o->r0_inverse, ratio = s * o->r0_inverse;
     const real t2 = 0.5 * o->eta * ratio, t3 = lane_set(1.0 / 6.0) * o->zeta * (ratio * s);
     const real t4 = lane_set(-1.0 / 12.0) * o->beta * (s * s);
     real u = lane_fma(t2, t2, -t3);
-    u = lane_fma(lane_fma(lane_set(-5.0), u, -t4), t2, lane_fma(t2, t2, u));
-    return lane_fma(s, u - t2, s);
+    u = lane_fma(lane_fma(lane_set(-5.0), u, -t4), t2, lane_fma(t2, t2, u)) - t2;
+    *lost = lane_not(lane_abs(u) < lane_set(0.5)) & (o->beta > lane_set(0.0));
+    return lane_fma(s, u, s);
 }
 
-/* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined. Returns the lanes that kepler_careful has to solve. */
+/* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined; g[4]: X, or 0 where there is none. Returns the lanes that
+ * kepler_careful has to solve. */
 LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
 {
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;
     const mask moving = h != lane_set(0.0);
-    real X = kepler_guess(o), change = lane_set(0.0);
-    mask unsettled = moving;
+    mask unsettled = moving, lost;
+    real X = kepler_guess(o, &lost), change = lane_set(0.0);
     bool far;
+    if (lane_any(lost))
+        X = lane_select(lost, kepler_far_guess(o), X);
     LANE_KEEP_ROLLED
     for (int round = 0; round <= KEPLER_ROUNDS; round++) {
         kepler_g(beta, X, &g[0], &g[1], &g[2], &g[3], &far);
@@ -139,10 +152,12 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
         if (!lane_any(unsettled))
             break;
         real next = X + change;
-        if (round >= KEPLER_FAST)
-            next = round == KEPLER_FAST
-                       ? h * o->r0_inverse
-                       : X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r))));
+        if (lane_any(lost))
+            next = lane_select(lost, X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r)))), next);
+        if (round == KEPLER_FAST) {
+            next = lane_select(lost, next, kepler_far_guess(o));
+            lost = moving;
+        }
         X = lane_select(unsettled, next, X); /* a settled lane repeats its last round: neighbours change no bits */
     }
     mask poor = unsettled;
@@ -152,6 +167,7 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
                        ((lane_abs(eta * g[2]) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
     }
 
+    g[4] = lane_select(unsettled, lane_set(0.0), X + change);
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
     real half = 0.5 * change;
     g[3] = lane_fma(change, lane_fma(half, lane_fma(change * third, g[0], g[1]), g[2]), g[3]);
@@ -169,7 +185,7 @@ LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
     const real x[3] = {s[0], s[n], s[2 * n]}, v[3] = {s[3 * n], s[4 * n], s[5 * n]};
     const kepler_orbit o = kepler_orbit_of(mu, h, x, v);
     const mask moving = h != lane_set(0.0);
-    real g[4];
+    real g[5];
     const mask poor = kepler_solve(&o, g);
     const real r_inverse = lane_set(1.0) / lane_fma(o.eta, g[1], lane_fma(o.zeta, g[2], o.r0));
     real F = -(mu * g[2]) * o.r0_inverse, G = lane_fnma(mu, g[3], h);
@@ -184,7 +200,7 @@ LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
         d[3 + c] = lane_fma(Gd, v[c], Fd * x[c]);
     }
     if (lane_any(poor)) {
-        const kepler_state careful = kepler_careful(poor, mu, h, kepler_state_of(x, v));
+        const kepler_state careful = kepler_careful(poor, mu, h, kepler_state_of(x, v), g[4]);
         LANE_UNROLL_XYZ
         for (int c = 0; c < 3; c++) {
             d[c] = lane_select(poor, careful.x[c], d[c]);

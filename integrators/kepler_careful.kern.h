@@ -8,6 +8,28 @@
  * products with fused multiply-adds as in Joldes, Muller & Popescu 2017, ACM TOMS 44, 15). F is monotonic: Newton's
  * steps inside a bracket, else doubling or halving.
  */
+/* The coefficients of c_2 and c_3, (-1)^j / (2 j + 2)! and (-1)^j / (2 j + 3)!, hi and lo; with |z| <= 1/4 the terms from
+ * CAREFUL_PLAIN on are below 2^-56 of the sum, and those from CAREFUL_TERMS on below 2^-110. */
+enum { CAREFUL_PLAIN = 7, CAREFUL_TERMS = 13 };
+LANE_TABLE double careful_c2[CAREFUL_TERMS][2] = {
+    {0x1.0000000000000p-1, 0x0.0p+0}, {-0x1.5555555555555p-5, -0x1.5555555555555p-59},
+    {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65}, {-0x1.a01a01a01a01ap-16, -0x1.a01a01a01a01ap-76},
+    {0x1.27e4fb7789f5cp-22, 0x1.cbbc05b4fa99ap-76}, {-0x1.1eed8eff8d898p-29, 0x1.2aec959e14c06p-83},
+    {0x1.93974a8c07c9dp-37, 0x1.05d6f8a2efd1fp-92}, {-0x1.ae7f3e733b81fp-45, -0x1.1d8656b0ee8cbp-101},
+    {0x1.6827863b97d97p-53, 0x1.eec01221a8b0bp-107}, {-0x1.e542ba4020225p-62, -0x1.ea72b4afe3c2fp-120},
+    {0x1.0ce396db7f853p-70, -0x1.aebcdbd20331cp-124}, {-0x1.f2cf01972f578p-80, 0x1.9ada5fcc1ab14p-135},
+    {0x1.88e85fc6a4e5ap-89, -0x1.71c37ebd16540p-143},
+};
+LANE_TABLE double careful_c3[CAREFUL_TERMS][2] = {
+    {0x1.5555555555555p-3, 0x1.5555555555555p-57}, {-0x1.1111111111111p-7, -0x1.1111111111111p-63},
+    {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73}, {-0x1.71de3a556c734p-19, 0x1.c154f8ddc6c00p-73},
+    {0x1.ae64567f544e4p-26, -0x1.c062e06d1f209p-80}, {-0x1.6124613a86d09p-33, -0x1.f28e0cc748ebep-87},
+    {0x1.ae7f3e733b81fp-41, 0x1.1d8656b0ee8cbp-97}, {-0x1.952c77030ad4ap-49, -0x1.ac981465ddc6cp-103},
+    {0x1.2f49b46814157p-57, 0x1.2650f61dbdcb4p-112}, {-0x1.71b8ef6dcf572p-66, 0x1.d043ae40c4647p-120},
+    {0x1.761b41316381ap-75, -0x1.3423c7d91404fp-130}, {-0x1.3f3ccdd165fa9p-84, 0x1.58ddadf344487p-139},
+    {0x1.d1ab1c2dccea3p-94, 0x1.054d0c78aea14p-149},
+};
+
 typedef struct twin {
     real hi, lo;
 } twin;
@@ -85,17 +107,27 @@ LANE_FN twin twin_select(mask m, twin a, twin b)
     return a;
 }
 
-/* 1 - z (t / (a b)), a step of Horner's scheme for a Stumpff function */
-LANE_FN twin careful_horner(twin z, twin t, int a, int b)
+/* c_k at |z| <= 1/4 from its coefficients. */
+LANE_FN twin careful_series(twin z, const double (*c)[2])
 {
-    return twin_add(twin_of(lane_set(1.0)), twin_minus(twin_mul(z, twin_div(t, twin_of(lane_set((double)(a * b)))))));
+    real rest = lane_set(c[CAREFUL_TERMS - 1][0]);
+    LANE_UNROLL
+    for (int j = CAREFUL_TERMS - 2; j >= CAREFUL_PLAIN; j--)
+        rest = lane_fma(z.hi, rest, lane_set(c[j][0]));
+    twin sum = twin_of(rest);
+    LANE_KEEP_ROLLED
+    for (int j = CAREFUL_PLAIN - 1; j >= 0; j--) {
+        const twin term = {lane_set(c[j][0]), lane_set(c[j][1])};
+        sum = twin_add(term, twin_mul(z, sum));
+    }
+    return sum;
 }
 
 /* G_1, G_2, G_3 at X; not a number where they overflow. */
 LANE_FN void careful_g(twin beta, twin X, twin *g1, twin *g2, twin *g3)
 {
     const twin one = twin_of(lane_set(1.0)), X2 = twin_mul(X, X);
-    twin z = twin_mul(beta, X2), c2 = one, c3 = one;
+    twin z = twin_mul(beta, X2);
     real quarterings = lane_set(0.0);
     mask large = lane_abs(z.hi) > lane_set(0.25);
     LANE_KEEP_ROLLED
@@ -104,13 +136,7 @@ LANE_FN void careful_g(twin beta, twin X, twin *g1, twin *g2, twin *g3)
         quarterings = lane_select(large, quarterings + 1.0, quarterings);
         large = lane_abs(z.hi) > lane_set(0.25);
     }
-    LANE_KEEP_ROLLED
-    for (int j = 12; j > 0; j--) { /* 0.25^13 / 29! < 2^-104 */
-        c2 = careful_horner(z, c2, 2 * j + 1, 2 * j + 2);
-        c3 = careful_horner(z, c3, 2 * j + 2, 2 * j + 3);
-    }
-    c2 = twin_times(c2, lane_set(0.5));
-    c3 = twin_div(c3, twin_of(lane_set(6.0)));
+    twin c2 = careful_series(z, careful_c2), c3 = careful_series(z, careful_c3);
     large = quarterings > lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
@@ -151,11 +177,11 @@ LANE_FN kepler_state kepler_state_of(const real *x, const real *v)
 #ifdef KERNEL_COMMON
 #define kepler_careful LANE_COMMON(kepler_careful)
 #endif
-/* What a step h adds to the state s in the lanes `where`; the others are to be ignored. */
-LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s);
+/* What a step h adds to the state s in the lanes `where`; the others are to be ignored. guess: of X, or 0. */
+LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s, real guess);
 
 #if LANE_COMMON_HERE
-LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s)
+LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_state s, real guess)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0);
     const real direction = lane_select(h < zero, -one, one); /* backwards is forwards with the velocity turned round */
@@ -166,7 +192,8 @@ LANE_COMMON_FN kepler_state kepler_careful(mask where, real mu, real h, kepler_s
     const twin r2 = careful_dot(s.x, s.x), r0 = twin_sqrt(r2.hi, r2.lo), eta = careful_dot(s.x, s.v);
     const twin beta = twin_add(twin_div(twin_of(2.0 * mu), r0), twin_minus(careful_dot(s.v, s.v)));
     const twin zeta = twin_add(twin_of(mu), twin_minus(twin_mul(beta, r0)));
-    twin X = twin_div(twin_of(h), r0), g1, g2, g3, r;
+    twin g1, g2, g3, r, X = twin_div(twin_of(h), r0);
+    X = twin_select(direction * guess > zero, twin_of(direction * guess), X);
     real low = zero, high = zero, last = X.hi;
     /* what is not a number has no root */
     mask search = where & (lane_abs(X.hi + eta.hi + beta.hi + zeta.hi) < lane_set(0x1p1023)), bounded = one < zero;

@@ -271,24 +271,61 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
 
 #else
 
-/* Body b of those with slots, from what was shown as slots q, q + 1. */
-LANE_FN guard_at guard_seen(int q, int b)
+/* What a team shares of its bodies with slots, each rounded by its own thread: place and velocity from body 0, and where
+ * that has no slots, what the body's momentum does to its velocity. */
+enum { GUARD_SHARED = TEAM_FIRST == 1 ? 9 : 6 };
+
+/* Number c of body p at the end of the step, or `then`, at its begin. */
+LANE_FN rough *guard_shared(int then, int c, int p)
 {
-    real at[6], origin[6];
-    LANE_UNROLL_FULLY
-    for (int c = 0; c < 6; c++) {
-        at[c] = team_get(q + c / 3, c % 3, b);
-        origin[c] = TEAM_FIRST == 1 ? 0.0 : team_get(q + c / 3, c % 3, 0);
-    }
-    return guard_body(1, at, TEAM_FIRST == 1 ? 0 : origin);
+    return (rough *)team_numbers() + (then * GUARD_SHARED + c) * TEAM_PARTS + p;
 }
 
-LANE_FN guard_at guard_star(int q, const lane_guard *guard)
+/* s: the first six slots of the n bodies of the thread. */
+LANE_FN void guard_share(int then, int n, const real *m, const real *s, const lane_guard *guard)
+{
+    double *origin = team_numbers() + GUARD_SHARED * TEAM_PARTS;
+    team_sync();
+    if (TEAM_FIRST == 0) {
+        LANE_UNROLL_FULLY
+        for (int c = 0; c < 2 * XYZ && team_owns() && team_own() == 0; c++)
+            origin[c / XYZ * 3 + c % XYZ + team_axis()] = s[c * n];
+        team_sync();
+    }
+    LANE_UNROLL_FULLY
+    for (int b = 0; b < TEAM_EACH && team_owns(); b++) {
+        const int p = team_number_of(team_own(), b), i = TEAM_FIRST + b;
+        const rough share = -(lane_rough(m[i]) * guard->inverse);
+        LANE_UNROLL_FULLY
+        for (int c = 0; c < 2 * XYZ; c++) {
+            const int axis = c % XYZ + team_axis(), q = c / XYZ * 3 + axis;
+            const rough own = lane_rough(TEAM_FIRST == 1 ? s[c * n + i] : s[c * n + i] - origin[q]);
+            *guard_shared(then, q, p) = own;
+            if (TEAM_FIRST == 1 && c >= XYZ)
+                *guard_shared(then, 6 + axis, p) = share * own;
+        }
+    }
+    team_sync();
+}
+
+LANE_FN guard_at guard_seen(int then, int p)
+{
+    const rough x = *guard_shared(then, 0, p), y = *guard_shared(then, 1, p), z = *guard_shared(then, 2, p);
+    const guard_at body = {x, y, z, *guard_shared(then, 3, p), *guard_shared(then, 4, p), *guard_shared(then, 5, p),
+                           guard_dot(x, y, z, x, y, z)};
+    return body;
+}
+
+/* Body 0, where it has no slots. */
+LANE_FN guard_at guard_star(int then)
 {
     guard_at star = {0, 0, 0, 0, 0, 0, 0};
     LANE_UNROLL_TEAM
-    for (int b = 0; b < TEAM_PARTS; b++)
-        guard_recoil(&star, guard_seen(q, b), team_masses()[b + 1], guard);
+    for (int p = 0; p < TEAM_PARTS; p++) {
+        star.u += *guard_shared(then, 6, p);
+        star.v += *guard_shared(then, 7, p);
+        star.w += *guard_shared(then, 8, p);
+    }
     return star;
 }
 
@@ -308,8 +345,8 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, roug
             continue;
         guard_at then[2];
         if (second) {
-            then[0] = guard_seen(2, i);
-            then[1] = guard_seen(2, j);
+            then[0] = guard_seen(1, i);
+            then[1] = guard_seen(1, j);
         }
         stirs = stirs | (is_there(team_masses()[i + TEAM_FIRST]) & is_there(team_masses()[j + TEAM_FIRST]) &
                          guard_asks(k, id, guard, n, i + TEAM_FIRST, j + TEAM_FIRST, guard_seen(0, i), guard_seen(0, j),
@@ -317,13 +354,13 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, roug
                                     n <= SHOAL_MAX_PAIRED ? &guard->apart[round] : 0));
     }
     if (TEAM_FIRST == 1 && guard_has_star(k)) {
-        const guard_at star = guard_star(0, guard), star_then = second ? guard_star(2, guard) : star;
+        const guard_at star = guard_star(0), star_then = guard_star(second);
         LANE_UNROLL_TEAM
         for (int round = 0; round * TEAM < TEAM_PARTS; round++) {
             const int b = round * TEAM + team_place();
             if (b >= TEAM_PARTS)
                 break;
-            const guard_at then = guard_seen(second ? 2 : 0, b);
+            const guard_at then = guard_seen(second, b);
             stirs = stirs |
                     (is_there(team_masses()[b + 1]) &
                      guard_asks(k, id, guard, n, 0, b + 1, star, guard_seen(0, b), second ? &star_then : 0,
@@ -350,17 +387,11 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
                          const real *after, real step, lane_guard *guard)
 {
     const rough h = lane_rough(step);
-    (void)m;
-    team_sync();
-    team_show(0, XYZ, n, after);
-    team_show(1, XYZ, n, after + XYZ * n);
-    team_sync();
+    guard_share(0, n, m, after, guard);
     const mask stirs = guard_look(k, id, 0, h, guard);
     if (!team_any_beside(stirs))
         return false;
-    team_show(2, XYZ, n, room);
-    team_show(3, XYZ, n, room + XYZ * n);
-    team_sync();
+    guard_share(1, n, m, room, guard);
     return team_any(stirs) & team_any(guard_look(k, id, 1, h, guard));
 }
 

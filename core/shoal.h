@@ -778,6 +778,17 @@ const char *shoal_model_plan_line(const shoal_model *model);
 shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl);
 
 /*
+ * shoal_model_evaluate_device: the same of arrays in the memory of a GPU, which never come to the host.
+ *   theta, lnl  in, out  as for shoal_model_evaluate, addresses on the device
+ *   device      in   the GPU that has the arrays, counted as the CUDA driver does
+ *   stream      in   a CUstream of its primary context, NULL = the default one: theta is complete when what is queued
+ *                    there is done. ln L is complete on return
+ * Status: E_USAGE; E_UNSUPPORTED if the model computes on the CPU, also with n = 0; E_DEVICE.
+ */
+shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const double *theta, double *lnl, int device,
+                                         void *stream);
+
+/*
  * shoal_model_predict: what the model says of the data, in their units and order, which is that of `data` and of the
  * rows of each file. Offsets that are integrated over have their best values.
  *   n          in   number of vectors

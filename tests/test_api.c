@@ -290,6 +290,7 @@ static void check_model(void)
     check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
     NO_TEXT(shoal_model_plan_line(NULL));
     REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_evaluate_device(NULL, 1, &number, &number, 0, NULL));
     REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "core/engine/cuda.h"
 #include "core/model/model.h"
 #include "testing.h"
 
@@ -696,6 +697,8 @@ static void what_is_wrong_is_refused(void **state)
     assert_ok(context, shoal_model_create(study, 2, &model));
     assert_int_equal(shoal_model_evaluate(model, 1, NULL, &lnl), SHOAL_E_USAGE);
     assert_int_equal(shoal_model_evaluate(model, -1, &lnl, &lnl), SHOAL_E_USAGE);
+    assert_int_equal(shoal_model_evaluate_device(model, 0, NULL, NULL, 0, NULL), SHOAL_E_UNSUPPORTED);
+    assert_non_null(strstr(shoal_context_message(context), "expected run.engine = \"cuda\""));
     assert_string_equal(shoal_model_parameter(model, 0), "b.m");
     assert_string_equal(shoal_model_parameter(model, 2), "one.offset");
     assert_null(shoal_model_parameter(model, 3));
@@ -746,6 +749,47 @@ static void a_gpu_finds_the_same(void **state)
                     FROM_TO("b", "K", "1.0", "90.0") FROM_TO("c", "e", "0.0", "0.5") OFFSET, 20);
 }
 
+/* Vectors and ln L in the memory of the first GPU, for models of one and of all. */
+static void vectors_may_be_on_a_gpu(void **state)
+{
+    enum { N = 100 };
+    shoal_context *context = context_of(state);
+    struct driver driver;
+    struct gpu_device gpu;
+    char text[MOST_TEXT];
+    double theta[3 * N], expected[N], lnl[N];
+    need_gpu();
+    assert_null(shoal_driver_open(&driver));
+    assert_ok(context, shoal_gpu_open(&driver, context, 0, &gpu));
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    for (int i = 0; i < 3 * N; i++)
+        theta[i] = i % 3 ? 0.003 * i : 1e-4;
+    for (int run = 0; run < 2; run++) {
+        const char *overrides[] = {"run.engine=\"cuda\"", run ? "run.devices=\"all\"" : "run.devices=1"};
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        device_pointer room = 0;
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, overrides, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 70, &model));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, expected));
+        assert_int_equal(driver.context_push(gpu.cuda), 0);
+        assert_int_equal(driver.allocate(&room, sizeof theta + sizeof lnl), 0);
+        assert_int_equal(driver.to_device(room, theta, sizeof theta), 0);
+        double *there = (double *)(uintptr_t)room;
+        assert_ok(context, shoal_model_evaluate_device(model, N, there, there + 3 * N, 0, NULL));
+        assert_int_equal(driver.to_host(lnl, room + sizeof theta, sizeof lnl), 0);
+        assert_int_equal(driver.release(room), 0);
+        assert_int_equal(driver.context_pop(&gpu.cuda), 0);
+        assert_memory_equal(lnl, expected, sizeof lnl);
+        assert_int_equal(shoal_model_evaluate_device(model, 1, NULL, lnl, 0, NULL), SHOAL_E_USAGE);
+        assert_int_equal(shoal_model_evaluate_device(model, 1, theta, NULL, 0, NULL), SHOAL_E_USAGE);
+        assert_ok(context, shoal_model_evaluate_device(model, 0, NULL, NULL, 0, NULL));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    assert_int_equal(driver.context_release(gpu.device), 0);
+}
+
 static int begin(void **state)
 {
     if (setup(state) || !mkdtemp(folder) || chdir(folder))
@@ -776,6 +820,7 @@ int main(void)
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(vectors_may_be_on_a_gpu),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

@@ -39,6 +39,7 @@ static const struct {
     {"cuMemcpyDtoH_v2", offsetof(struct driver, to_host)},
     {"cuMemcpyHtoDAsync_v2", offsetof(struct driver, to_device_later)},
     {"cuMemcpyDtoHAsync_v2", offsetof(struct driver, to_host_later)},
+    {"cuMemcpyAsync", offsetof(struct driver, copy_later)},
     {"cuMemHostRegister_v2", offsetof(struct driver, host_register)},
     {"cuMemHostUnregister", offsetof(struct driver, host_unregister)},
     {"cuMemHostAlloc", offsetof(struct driver, host_allocate)},

@@ -61,6 +61,8 @@ struct driver {
     int (*to_host)(void *to, device_pointer from, size_t size);
     int (*to_device_later)(device_pointer to, const void *from, size_t size, cuda_stream stream);
     int (*to_host_later)(void *to, device_pointer from, size_t size, cuda_stream stream);
+    /* the driver sees which memory is whose */
+    int (*copy_later)(device_pointer to, device_pointer from, size_t size, cuda_stream stream);
     int (*host_register)(void *pointer, size_t size, unsigned flags);
     int (*host_unregister)(void *pointer);
     int (*host_allocate)(void **pointer, size_t size, unsigned flags);

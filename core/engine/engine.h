@@ -78,7 +78,8 @@ typedef struct shoal_engine_type {
      * walker is a system of the ensemble. The conditions are those of observe. */
     shoal_status (*walk_with)(shoal_engine *engine, const shoal_walk *walk);
     /* Take n walkers, the systems of a list of n numbers in a row, to ln L, and to what the model says of the data,
-     * unless `predicted` is NULL. theta: [..][n_parameters], lnl: [..], predicted: [..][n_data], from system 0 on. */
+     * unless `predicted` is NULL. theta: [..][n_parameters], lnl: [..], predicted: [..][n_data], from system 0 on. To
+     * a GPU, theta and lnl may be in the memory of any. */
     shoal_status (*walk)(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
                          double *predicted);
     /* Between slices: divide the systems anew among several GPUs, if the next SHOAL_INTEGRATE over a list would not
@@ -111,6 +112,8 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda, shoal_engine
 /* Keep a device open beside what engines do. */
 shoal_status shoal_engine_gpu_open(shoal_context *context, int device);
 void shoal_engine_gpu_close(int device);
+/* Wait for what a caller has queued in a stream (CUstream) of a device, NULL = the default one. */
+shoal_status shoal_engine_gpu_finish(shoal_context *context, int device, void *stream);
 /* The chunks of the range that a GPU has; only these are copied. */
 void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n);
 /* Chunks that have moved from one GPU to another so far. */

@@ -748,6 +748,11 @@ static int walk_predicts(shoal_engine *engine, device_pointer room)
     return engine->driver.to_device_later(engine->walk, &engine->walk_host, sizeof engine->walk_host, engine->work);
 }
 
+static device_pointer address(const double *array)
+{
+    return (uintptr_t)array;
+}
+
 static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, const double *theta, double *lnl,
                               double *predicted)
 {
@@ -763,8 +768,8 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
     memcpy(engine->list_host[0], list, (size_t)n * sizeof *list);
     int result = driver->to_device_later(engine->list[0], engine->list_host[0], (size_t)n * sizeof *list, engine->work);
     if (result == 0)
-        result = driver->to_device_later((device_pointer)(uintptr_t)walk->theta + first * vector,
-                                         (const char *)theta + first * vector, (size_t)n * vector, engine->work);
+        result = driver->copy_later(address(walk->theta) + first * vector, address(theta) + first * vector,
+                                    (size_t)n * vector, engine->work);
     if (result == 0 && predicted)
         result = driver->allocate(&room, size);
     if (result == 0 && predicted)
@@ -772,8 +777,8 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
     if (result == 0)
         result = walk_legs(engine, n);
     if (result == 0)
-        result = driver->to_host_later(lnl + first, (device_pointer)(uintptr_t)(walk->lnl + first),
-                                       (size_t)n * sizeof *lnl, engine->work);
+        result = driver->copy_later(address(lnl + first), address(walk->lnl + first), (size_t)n * sizeof *lnl,
+                                    engine->work);
     if (result == 0 && predicted)
         result = driver->to_host_later(predicted + first * n_data, room, size, engine->work);
     if (predicted) {
@@ -834,6 +839,24 @@ void shoal_engine_gpu_close(int device)
     int handle;
     if (!shoal_driver_open(&driver) && driver.device(&handle, device) == 0)
         (void)driver.context_release(handle);
+}
+
+shoal_status shoal_engine_gpu_finish(shoal_context *context, int device, void *stream)
+{
+    struct driver driver;
+    struct gpu_device gpu;
+    const char *missing = shoal_driver_open(&driver);
+    const shoal_status status = missing ? shoal_fail(context, SHOAL_E_UNSUPPORTED, "%s", missing)
+                                        : shoal_gpu_open(&driver, context, device, &gpu);
+    if (status)
+        return status;
+    int result = driver.context_push(gpu.cuda);
+    if (result == 0) {
+        result = driver.stream_synchronize(stream);
+        (void)driver.context_pop(&gpu.cuda);
+    }
+    (void)driver.context_release(gpu.device);
+    return result ? shoal_driver_fail(&driver, context, result, "waiting for a stream") : SHOAL_OK;
 }
 
 void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n)

@@ -482,6 +482,20 @@ shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *thet
     return status ? status : walk(model, __func__, n, theta, lnl, NULL);
 }
 
+shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const double *theta, double *lnl, int device,
+                                         void *stream)
+{
+    if (!model)
+        return SHOAL_E_USAGE;
+    if (model->plan->engine_type != &shoal_engine_cuda)
+        return shoal_fail(model->context, SHOAL_E_UNSUPPORTED,
+                          "%s: %s computes on the CPU: expected run.engine = \"cuda\"", __func__, model->study->path);
+    shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "lnl", lnl) : SHOAL_OK;
+    if (!status && n > 0)
+        status = shoal_engine_gpu_finish(model->context, device, stream);
+    return status ? status : walk(model, __func__, n, theta, lnl, NULL);
+}
+
 shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted)
 {
     if (!model)

@@ -35,10 +35,14 @@ class Posterior:
         return f"<shoal.Posterior {self.path}{'' if self.precise else ', not precise yet'}>\n{self.summary}"
 
     def arviz(self) -> Any:
-        """The draws as ArviZ opens them: InferenceData (0.x) or a DataTree (1.x)."""
+        """The draws as ArviZ opens them: InferenceData (0.x) or a DataTree (1.x), by h5netcdf or netCDF4."""
+        from importlib.util import find_spec
+
         import arviz
 
-        return arviz.from_netcdf(self.path)
+        # said, since xarray does not see from the first bytes of a file of Shoal what it is
+        engine = "h5netcdf" if find_spec("h5netcdf") and find_spec("h5py") else "netcdf4"
+        return arviz.from_netcdf(self.path, engine=engine)
 
 
 def fit(

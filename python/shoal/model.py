@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ._arrays import evaluate
 from ._c import C, Context, InputError, UnsupportedError, has, text
 from ._config import Config, Overrides, Recipe, make_recipe
 
@@ -55,6 +57,11 @@ class Model:
             "shoal_model_create", "shoal_model_destroy", study.address, self._n_walkers, keeps=study
         )
         address = self._handle.address
+        #: bool: whether it computes on GPUs, and takes arrays that are there
+        self.on_gpu: bool = (
+            has("shoal_model_evaluate_device") and C.shoal_model_evaluate_device(address, 0, None, None, 0, None) == 0
+        )
+        self._functions: dict[str, Any] = {}
         #: int: the number of parameters
         self.n_parameters: int = C.shoal_model_n_parameters(address)
         #: int: the number of data
@@ -74,56 +81,75 @@ class Model:
         with self._context.lock:
             return text(C.shoal_model_plan_line(self._handle.address))
 
+    def _shape(self, given: Sequence[int]) -> tuple[int, ...]:
+        """The shape of what comes of vectors, a number each."""
+        if len(given) == 0 or given[-1] != self.n_parameters:
+            raise InputError(
+                f"an array of shape {tuple(given)}: expected {self.n_parameters} parameters in its last axis"
+            )
+        return tuple(given[:-1])
+
+    def _run(self, function: Any, *arguments: Any) -> None:
+        if self._context.stale:
+            self._begin()
+        self._context.call(function, self._handle.address, *arguments)
+
     def _call(self, function: Any, vectors: npt.ArrayLike, n_out: int | None) -> Any:
         """Call function(model, n, vectors, answer); n_out: numbers of an answer, None: one, without an axis."""
         if hasattr(vectors, "__cuda_array_interface__") and hasattr(vectors, "get"):
             vectors = vectors.get()  # CuPy copies to the host only when it is asked to
         given = np.ascontiguousarray(vectors, dtype=np.float64)
-        if given.ndim == 0 or given.shape[-1] != self.n_parameters:
-            raise InputError(
-                f"an array of shape {given.shape}: expected {self.n_parameters} parameters in its last axis"
-            )
-        shape = given.shape[:-1]
-        n = 1
-        for length in shape:
-            n *= length
+        shape = self._shape(given.shape)
         answer = np.empty(shape if n_out is None else (*shape, n_out))
-        if self._context.stale:
-            self._begin()
-        self._context.call(function, self._handle.address, n, given.ctypes.data, answer.ctypes.data)
+        self._run(function, math.prod(shape), given.ctypes.data, answer.ctypes.data)
         return answer[()]
 
-    def __call__(self, theta: npt.ArrayLike) -> Any:
+    def _evaluate_on_gpu(self, n: int, theta: int, lnl: int, device: int, stream: int | None) -> None:
+        """The arguments of shoal_model_evaluate_device."""
+        self._run(C.shoal_model_evaluate_device, n, theta, lnl, device, stream)
+
+    def _log_likelihood(self, theta: npt.ArrayLike) -> Any:
+        return self._call(C.shoal_model_evaluate, theta, None)
+
+    def _log_prior(self, theta: npt.ArrayLike) -> Any:
+        return self._call(C.shoal_model_log_prior, theta, None)
+
+    def _log_prob(self, theta: npt.ArrayLike) -> Any:
+        total = self._log_prior(theta)
+        if np.ndim(total) == 0:
+            return total + self._log_likelihood(theta) if total > -np.inf else total
+        inside = total > -np.inf
+        if inside.all():
+            total += self._log_likelihood(theta)
+        elif inside.any():
+            total[inside] += self._log_likelihood(np.asarray(theta, dtype=np.float64)[inside])
+        return total
+
+    def __call__(self, theta: Any) -> Any:
         """The natural logarithm of the likelihood.
 
         Parameters
         ----------
         theta : array_like, shape (n_parameters,) or (..., n_parameters)
+            Also an array of JAX, CuPy or PyTorch. One on a GPU stays there, if the model computes on a GPU.
 
         Returns
         -------
-        float or ndarray, shape (...,)
-            -inf where there is no such system, or it does not reach the data.
+        float or array, shape (...,)
+            -inf where there is no such system, or it does not reach the data. An array of the library of `theta`, on
+            its device.
         """
-        return self._call(C.shoal_model_evaluate, theta, None)
+        return evaluate(self, "log_likelihood", theta)
 
     log_likelihood = __call__
 
-    def log_prior(self, theta: npt.ArrayLike) -> Any:
-        """The natural logarithm of the prior density, -inf outside; arguments as for a call."""
-        return self._call(C.shoal_model_log_prior, theta, None)
+    def log_prior(self, theta: Any) -> Any:
+        """The natural logarithm of the prior density, -inf outside; arguments as for a call, computed on the host."""
+        return evaluate(self, "log_prior", theta)
 
-    def log_prob(self, theta: npt.ArrayLike) -> Any:
+    def log_prob(self, theta: Any) -> Any:
         """log_prior + log_likelihood, the latter only where the prior is not 0; arguments as for a call."""
-        total = self.log_prior(theta)
-        if np.ndim(total) == 0:
-            return total + self(theta) if total > -np.inf else total
-        inside = total > -np.inf
-        if inside.all():
-            total += self(theta)
-        elif inside.any():
-            total[inside] += self(np.asarray(theta, dtype=np.float64)[inside])
-        return total
+        return evaluate(self, "log_prob", theta)
 
     def prior_transform(self, cube: npt.ArrayLike) -> Array:
         """From the unit cube to parameters, for nested samplers.
@@ -156,11 +182,12 @@ class Model:
             raise UnsupportedError("this version of the library does not predict")
         return cast(Array, self._call(C.shoal_model_predict, theta, self.n_data))
 
-    def jax(self, function: Callable[[npt.ArrayLike], Any] | None = None) -> Callable[[Any], Any]:
+    def jax(self, function: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
         """A function of JAX arrays, which may be traced: inside ``jit``, and in ``vmap`` as one call of all vectors.
 
-        The vectors are computed on the host, or on the GPU that the model has chosen. There is no gradient: it is for
-        samplers that need none.
+        With ``jax_enable_x64`` it is a call of XLA's foreign functions (`jax.ffi`): on the CPU, and on a GPU if the
+        model computes there. Else the vectors pass through the host. There is no gradient: it is for samplers that
+        need none.
 
         Parameters
         ----------
@@ -170,21 +197,19 @@ class Model:
         Returns
         -------
         callable
-            From [..., n_parameters] to [...], in JAX's default type of numbers.
+            From [..., n_parameters] to [...], in the type of the vectors.
         """
-        import jax
-        import jax.numpy as jnp
+        from ._jax import trace
 
-        call = function or self.log_prob
+        name = getattr(function, "__name__", "__call__") if function else "log_prob"
+        return cast(Callable[[Any], Any], trace(self, "log_likelihood" if name == "__call__" else name))
 
-        def traced(theta: Any) -> Any:
-            theta = jnp.asarray(theta)
-            kind = jnp.result_type(float)
-            answer = jax.ShapeDtypeStruct(theta.shape[:-1], kind)
-            compute = lambda vectors: np.asarray(call(np.asarray(vectors)), dtype=kind)  # noqa: E731
-            return jax.pure_callback(compute, answer, theta, vmap_method="broadcast_all")
+    def _jitted(self, name: str) -> Any:
+        if name not in self._functions:
+            import jax
 
-        return traced
+            self._functions[name] = jax.jit(self.jax(getattr(self, name)))
+        return self._functions[name]
 
     def draw(self, n: int, seed: int | None = None) -> Array:
         """Points drawn from the priors, to begin walkers with.

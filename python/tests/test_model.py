@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Likelihoods: shapes, priors, samplers, pickles, processes, threads, errors."""
 
+import gc
 import math
 import multiprocessing
 import os
@@ -224,15 +225,99 @@ def test_emcee(model):
     assert math.isclose(sampler.get_log_prob()[-1][0], model.log_prob(sampler.get_chain()[-1][0]))
 
 
-def test_jax(model):
+@pytest.fixture
+def jax():
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+@pytest.mark.parametrize("name", ["log_likelihood", "log_prior", "log_prob"])
+def test_jax(model, jax, name):
     theta = model.draw(6, seed=13)
-    expected = model.log_prob(theta)
-    log_prob = model.jax()
-    assert (np.asarray(jax.jit(jax.vmap(log_prob))(theta)) == expected).all()
-    assert float(jax.jit(log_prob)(theta[2])) == expected[2]
-    assert (np.asarray(model.jax(model.log_prior)(theta)) == model.log_prior(theta)).all()
+    theta[2, 0] = 1.0  # outside
+    method = getattr(model, name)
+    expected, function, there = method(theta), model.jax(method), jax.numpy.asarray(theta)
+    for values in (
+        method(there),
+        jax.jit(jax.vmap(function))(there),
+        jax.vmap(jax.vmap(method))(there.reshape(2, 3, -1)).ravel(),
+        jax.lax.map(function, there),
+    ):
+        assert isinstance(values, jax.Array) and (np.asarray(values) == expected).all()
+    assert float(jax.jit(method)(there[3])) == expected[3]
+    single = theta.astype(np.float32)
+    values = jax.vmap(function)(single)
+    assert values.dtype == np.float32 and (np.asarray(values) == method(single).astype(np.float32)).all()
+    # a call without Python's arrays, unless numbers are too short
+    assert all(
+        ("callback" in jax.jit(function).lower(of).as_text()) is (of is single)
+        and ("shoal_model" in jax.jit(function).lower(of).as_text()) is (of is there)
+        for of in (there, single)
+    )
+
+
+def test_what_jax_is_refused(model, jax):
+    theta = jax.numpy.asarray(model.draw(2, seed=14))
+    with pytest.raises(shoal.UnsupportedError, match="log_prob has no gradient yet"):
+        jax.grad(model.log_prob)(theta[0])
+    with pytest.raises(shoal.InputError, match="13 parameters"):
+        jax.vmap(model.jax())(theta[:, :12])
+    with pytest.raises(shoal.InputError, match="predict: expected log_prob"):
+        model.jax(model.predict)
+    gone = shoal.Model(shoal.config_path("hd_164922"))
+    compiled = jax.jit(gone.jax()).lower(theta).compile()
+    assert (np.asarray(compiled(theta)) == model.log_prob(np.asarray(theta))).all()
+    del gone
+    gc.collect()
+    with pytest.raises(Exception, match="the model of this function is no more"):
+        compiled(theta).block_until_ready()
+
+
+def test_blackjax(model, jax):
+    blackjax = pytest.importorskip("blackjax")
+    kernel = blackjax.additive_step_random_walk(
+        model.log_prob, lambda key, x: 1e-3 * x * jax.random.normal(key, x.shape)
+    )
+    states = jax.vmap(kernel.init)(jax.numpy.asarray(model.draw(8, seed=15)))
+
+    def step(states, key):
+        states = jax.vmap(lambda key, state: kernel.step(key, state)[0])(jax.random.split(key, 8), states)
+        return states, states
+
+    _, chain = jax.lax.scan(step, states, jax.random.split(jax.random.key(1), 5))
+    assert (np.asarray(chain.logdensity) == model.log_prob(np.asarray(chain.position))).all()
+    assert len(np.unique(chain.logdensity)) > 8
+
+
+def test_numpyro(model, jax):
+    numpyro = pytest.importorskip("numpyro")
+    low, high = model.prior_transform(np.full(13, 0.01)), model.prior_transform(np.full(13, 0.99))
+
+    def posterior():
+        unit = numpyro.sample("unit", numpyro.distributions.Uniform(0, 1).expand([13]).to_event(1))
+        numpyro.factor("data", numpyro.deterministic("lnl", model(low + (high - low) * unit)))
+
+    kernel = numpyro.infer.AIES(posterior)
+    run = numpyro.infer.MCMC(
+        kernel, num_warmup=2, num_samples=5, num_chains=28, chain_method="vectorized", progress_bar=False
+    )
+    run.run(jax.random.key(0))
+    samples = run.get_samples()
+    assert np.allclose(samples["lnl"], model(low + (high - low) * np.asarray(samples["unit"])), rtol=1e-9)
+    with pytest.raises(shoal.UnsupportedError, match="gradient"):
+        numpyro.infer.MCMC(numpyro.infer.NUTS(posterior), num_warmup=1, num_samples=1).run(jax.random.key(0))
+
+
+def test_torch(model):
+    torch = pytest.importorskip("torch")
+    theta = model.draw(5, seed=16)
+    there = torch.as_tensor(theta)
+    for name in ("log_likelihood", "log_prior", "log_prob"):
+        values = getattr(model, name)(there)
+        assert isinstance(values, torch.Tensor) and (values.numpy() == getattr(model, name)(theta)).all()
+    with pytest.raises(shoal.UnsupportedError, match=r"theta\.detach"):
+        model(there.requires_grad_())
 
 
 def test_dynesty(model):
@@ -240,6 +325,24 @@ def test_dynesty(model):
     sampler = dynesty.NestedSampler(model, model.prior_transform, model.n_parameters, nlive=30)
     sampler.run_nested(maxiter=20, print_progress=False)
     assert np.isfinite(sampler.results.logl).all()
+
+
+def test_ultranest(model):
+    ultranest = pytest.importorskip("ultranest")
+    sampler = ultranest.ReactiveNestedSampler(model.names, model, model.prior_transform, vectorized=True)
+    found = sampler.run(max_iters=50, min_num_live_points=40, show_status=False, viz_callback=False)
+    assert found["ncall"] >= 40
+
+
+def test_reddemcee(model):
+    reddemcee = pytest.importorskip("reddemcee")
+    sampler = reddemcee.PTSampler(28, 13, model, model.log_prior, ntemps=2)
+    sampler.run_mcmc(np.stack([model.draw(28, seed=i) for i in (17, 18)]), nsteps=2, nsweeps=1)
+
+
+def test_the_program_is_a_module():
+    said = subprocess.run([sys.executable, "-m", "shoal", "--version"], capture_output=True, text=True, check=True)
+    assert shoal.__version__ in said.stdout
 
 
 def test_import_is_quick_and_needs_no_compiler():

@@ -349,6 +349,10 @@ int cuMemcpyDtoHAsync_v2(void *to, device_pointer from, size_t size, void *strea
 {
     return (void)stream, memcpy(to, at(from), size), 0;
 }
+int cuMemcpyAsync(device_pointer to, device_pointer from, size_t size, void *stream)
+{
+    return (void)stream, memcpy(at(to), at(from), size), 0;
+}
 
 int cuDeviceGetCount(int *n)
 {

@@ -22,8 +22,8 @@
  *
  * A proper motion is that of the barycentre and a sum of places with weights (core/model/motions.c).
  *
- * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system
- * ended on the way, have ln L = -infinity.
+ * A transit that is not there adds set->missing in the place of its term. Walkers without a system, whose system
+ * ended on the way, or whose MEGNO is too large, have ln L = -infinity.
  */
 #ifndef SHOAL_WALKER_LIKELIHOOD_KERN_H
 #define SHOAL_WALKER_LIKELIHOOD_KERN_H
@@ -271,6 +271,11 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     const shoal_walk *walk = k->walk;
     const real zero = lane_set(0.0), none = -1.0 / zero;
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
+    if (walk->n_watch > 0) {
+        const real growth = lane_load(k->watch, id, walk->growth, walk->n_watch),
+                   since = lane_load(k->watch, id, walk->since, walk->n_watch);
+        lnl = lane_select(growth <= walk->most * since, lnl, none);
+    }
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
         if (walk->sets[i].light > 0 || walk->sets[i].relativity > 0)

@@ -19,30 +19,42 @@ enum { WALKER_TIMES = 4 }; /* that are solved beside each other: none waits for 
     LANE_UNROLL_FULLY \
     for (int q = 0; q < WALKER_TIMES; q++)
 
-/* Coefficients of sin x / 2 = x P(x^2) and 2 cos x / 2 = Q(x^2), |x| <= 3.1425, to 2e-19 and 8e-18; for a start, to
+/* Coefficients of sin x / 2 = x P(x^2) and 2 cos x / 2 = Q(x^2), |x| <= 3.1425, to 1.1e-16 and 8e-18; for a start, to
  * 1e-4 and 2e-5. */
 enum { WALKER_TERMS = 9, WALKER_ROUGH_TERMS = 4 };
-LANE_TABLE double walker_half[2][WALKER_TERMS] = {
-    {0.5, -0x1.5555555555555p-6, 0x1.1111111111092p-12, -0x1.a01a01a0126cdp-20, 0x1.71de3a51c3f70p-28,
-     -0x1.ae64547d72c65p-37, 0x1.6123b9c47848ap-46, -0x1.ae3f072342e7dp-56, 0x1.87c4dde728a21p-66},
-    {2.0, -0x1.ffffffffffffdp-3, 0x1.5555555555409p-8, -0x1.6c16c16c0b179p-15, 0x1.a01a0199c483dp-23,
-     -0x1.27e4f9904229dp-31, 0x1.1eece43f4171cp-40, -0x1.9351cce90e1c1p-50, 0x1.9f3feea0a0bfcp-60}};
-LANE_TABLE double walker_rough[2][WALKER_ROUGH_TERMS] = {
-    {0.5, -0.02075974542278156, 0.0002385433005659001, 0},
-    {2.0, -0.24996776076520332, 0.0051883609272937664, -3.9865286685393326e-05}};
+LANE_TABLE double walker_half_sine[WALKER_TERMS - 1] = {
+    0.5,
+    -0x1.5555555555420p-6,
+    0x1.11111111071dfp-12,
+    -0x1.a01a0198a133dp-20,
+    0x1.71de378f29aadp-28,
+    -0x1.ae6334c53d3c4p-37,
+    0x1.60e2330158e61p-46,
+    -0x1.9e956f1a0fbdbp-56,
+};
+LANE_TABLE double walker_half_cosine[WALKER_TERMS] = {
+    2.0,
+    -0x1.ffffffffffffdp-3,
+    0x1.5555555555409p-8,
+    -0x1.6c16c16c0b179p-15,
+    0x1.a01a0199c483dp-23,
+    -0x1.27e4f9904229dp-31,
+    0x1.1eece43f4171cp-40,
+    -0x1.9351cce90e1c1p-50,
+    0x1.9f3feea0a0bfcp-60,
+};
+LANE_TABLE double walker_rough_sine[WALKER_ROUGH_TERMS - 1] = {0.5, -0.0207597454, 0.0002385433};
+LANE_TABLE double walker_rough_cosine[WALKER_ROUGH_TERMS] = {2.0, -0.24996776, 0.0051883609, -3.98652867e-05};
 
-/* s = sin x / 2 and c = 2 cos x / 2 of some x. */
+/* s = sin x / 2 and c = 2 cos x / 2 of some x, of n - 1 and n terms. */
 LANE_FN void walker_halves(const double *sines, const double *cosines, int n, const real *x, real *s, real *c)
 {
     real z[WALKER_TIMES];
-    WALKER_EACH
-    {
-        z[q] = x[q] * x[q];
-        s[q] = lane_set(sines[n - 1]);
-        c[q] = lane_set(cosines[n - 1]);
-    }
+    WALKER_EACH z[q] = x[q] * x[q];
+    WALKER_EACH s[q] = lane_set(sines[n - 2]);
+    WALKER_EACH c[q] = lane_fma(z[q], lane_set(cosines[n - 1]), lane_set(cosines[n - 2]));
     LANE_UNROLL_FULLY
-    for (int i = n - 2; i >= 0; i--) {
+    for (int i = n - 3; i >= 0; i--) {
         WALKER_EACH s[q] = lane_fma(s[q], z[q], lane_set(sines[i]));
         WALKER_EACH c[q] = lane_fma(c[q], z[q], lane_set(cosines[i]));
     }
@@ -53,7 +65,7 @@ LANE_FN void walker_halves(const double *sines, const double *cosines, int n, co
 LANE_FN void walker_at(real e, const real *E, real *sine, real *cosine, real *slope)
 {
     real s[WALKER_TIMES], c[WALKER_TIMES];
-    walker_halves(walker_half[0], walker_half[1], WALKER_TERMS, E, s, c);
+    walker_halves(walker_half_sine, walker_half_cosine, WALKER_TERMS, E, s, c);
     WALKER_EACH sine[q] = s[q] * c[q];
     WALKER_EACH s[q] = s[q] * s[q];
     WALKER_EACH cosine[q] = lane_fma(s[q], lane_set(-2.0), lane_set(1.0));
@@ -67,7 +79,7 @@ LANE_FN void walker_start(real e, const real *M, real *E)
 {
     const real less = 1.0 - e, part = lane_min(e, lane_set(0.75)); /* that of arcsin stays within a radian */
     real s[WALKER_TIMES], c[WALKER_TIMES], d[WALKER_TIMES];
-    walker_halves(walker_rough[0], walker_rough[1], WALKER_ROUGH_TERMS, M, s, c);
+    walker_halves(walker_rough_sine, walker_rough_cosine, WALKER_ROUGH_TERMS, M, s, c);
     WALKER_EACH c[q] = e * (s[q] * c[q]);
     WALKER_EACH s[q] = s[q] * s[q];
     WALKER_EACH d[q] = lane_rsqrt_seed(lane_fma(4.0 * e, s[q], less * less));
@@ -110,7 +122,7 @@ LANE_FN void walker_arrive(real e, const real *M, bool careful, walker_arrival *
         WALKER_EACH at->far[q] = (lane_abs(n[q]) > 0x1p-13 * slope[q]) | (lane_abs(h[q]) > 0x1p-14 * slope[q]);
     WALKER_EACH
     {
-        const real t = (1.0 - slope[q]) * by[q] * (n[q] * n[q]) * lane_set(1.0 / 6);
+        const real n2 = n[q] * n[q] * lane_set(1.0 / 6), t = lane_fma(by[q], n2, -n2); /* e cos E by = by - 1 */
         h[q] = lane_fma(h[q], lane_fma(h[q], lane_set(0.5), lane_set(-0.5)), -t);
     }
     if (careful)
@@ -203,11 +215,10 @@ LANE_FN void walker_ellipses(const shoal_walk *walk, const shoal_sights *leg, la
         wanted[leg->what[w] % 6 / 3] = true;
     LANE_KEEP_ROLLED
     for (long long row = 0; row < leg->n_times; row += WALKER_TIMES) {
-        real along[4][LANE_ROOM(n)][WALKER_TIMES]; /* in the plane of each orbit: place and velocity */
+        real along[4][LANE_ROOM(n)][WALKER_TIMES]; /* axes of each orbit: place and velocity */
         LANE_KEEP_ROLLED
         for (int i = 1; i < n; i++) {
             const walker_orbit *orbit = &orbits[i];
-            const real a = orbit->a, narrow = a * root[i], speed = orbit->n * a, slow = orbit->n * narrow;
             real mean[WALKER_TIMES];
             walker_arrival at;
             WALKER_EACH
@@ -219,14 +230,14 @@ LANE_FN void walker_ellipses(const shoal_walk *walk, const shoal_sights *leg, la
             if (wanted[0])
                 WALKER_EACH
                 {
-                    along[0][i][q] = a * (at.cosine[q] - orbit->e);
-                    along[1][i][q] = narrow * at.sine[q];
+                    along[0][i][q] = at.cosine[q] - orbit->e;
+                    along[1][i][q] = at.sine[q];
                 }
             if (wanted[1])
                 WALKER_EACH
                 {
-                    along[2][i][q] = -speed * at.inverse[q] * at.sine[q];
-                    along[3][i][q] = slow * at.inverse[q] * at.cosine[q];
+                    along[2][i][q] = at.inverse[q] * at.sine[q];
+                    along[3][i][q] = at.inverse[q] * at.cosine[q];
                 }
         }
         LANE_KEEP_ROLLED
@@ -236,8 +247,9 @@ LANE_FN void walker_ellipses(const shoal_walk *walk, const shoal_sights *leg, la
             WALKER_EACH seen[q] = lane_set(0.0);
             LANE_KEEP_ROLLED
             for (int i = 1; i < n; i++) {
-                const real share = walker_share(walk, body, i, f[i]), x = share * orbits[i].first[axis],
-                           y = share * orbits[i].second[axis];
+                const real a = walker_share(walk, body, i, f[i]) * orbits[i].a, v = a * orbits[i].n,
+                           x = (c < 3 ? a : -v) * orbits[i].first[axis],
+                           y = (c < 3 ? a : v) * root[i] * orbits[i].second[axis];
                 WALKER_EACH seen[q] = lane_fma(along[first][i][q], x, lane_fma(along[first + 1][i][q], y, seen[q]));
             }
             for (int q = 0; q < WALKER_TIMES && row + q < leg->n_times; q++)

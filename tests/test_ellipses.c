@@ -106,6 +106,28 @@ static void one_planet_goes_as_integrated(void **state)
         }
 }
 
+/* Round orbits beside long ones, which take more steps. */
+static void neighbours_change_nothing(void **state)
+{
+    enum { MANY = 512 };
+    double theta[MANY], lnl[2][MANY];
+    char text[MOST_TEXT];
+    text_of("jacobi", "{ name = \"b\"; m = 0.1; P = 24.0; omega = 70.0; Omega = 20.0; M = 10.0; inc = 80.0; }",
+            ECCENTRICITY, SEEN("times.txt"), KEPLERIAN, text);
+    for (int i = 0; i < MANY; i++)
+        theta[i] = 0.998 * fabs(sin(37.0 * i));
+    for (int alone = 0; alone < 2; alone++) {
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        assert_ok(context_of(state), shoal_study_open(context_of(state), "ellipses.cfg", text, 0, NULL, NULL, &study));
+        assert_ok(context_of(state), shoal_model_create(study, alone ? 1 : MANY, &model));
+        assert_ok(context_of(state), shoal_model_evaluate(model, MANY, theta, lnl[alone]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    assert_memory_equal(lnl[0], lnl[1], sizeof lnl[0]);
+}
+
 /* Heavy planets: at the epoch they are where an integration begins. */
 static void shares_are_those_of_the_states(void **state)
 {
@@ -456,10 +478,15 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_planet_goes_as_integrated), cmocka_unit_test(shares_are_those_of_the_states),
-        cmocka_unit_test(hd_164922_is_that_of_radvel),   cmocka_unit_test(the_tutorial_of_radvel_says_the_same),
-        cmocka_unit_test(velocities_are_those_of_light), cmocka_unit_test(what_is_not_stable_has_no_likelihood),
-        cmocka_unit_test(what_is_wrong_is_refused),      cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(one_planet_goes_as_integrated),
+        cmocka_unit_test(neighbours_change_nothing),
+        cmocka_unit_test(shares_are_those_of_the_states),
+        cmocka_unit_test(hd_164922_is_that_of_radvel),
+        cmocka_unit_test(the_tutorial_of_radvel_says_the_same),
+        cmocka_unit_test(velocities_are_those_of_light),
+        cmocka_unit_test(what_is_not_stable_has_no_likelihood),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_gpu_finds_the_same),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

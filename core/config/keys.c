@@ -227,9 +227,13 @@ const shoal_key shoal_keys[] = {
     VALUE("likelihood", CHOICE, "motion", "", 0, 0, 1, "integrated|keplerian", NULL,
           "keplerian: bodies do not attract each other, and each goes on its ellipse; integrator and forces are not "
           "used"),
-    VALUE("likelihood", CHOICE, "stability", "", 0, 0, 2, "any|amd|hill", NULL,
+    VALUE("likelihood", CHOICE, "stability", "", 0, 0, 3, "any|amd|hill|megno", NULL,
           "what planets must be at run.t_start, else ln L is -infinity. amd: their angular momentum deficit lets no "
-          "two orbits touch (Laskar & Petit 2017); hill: it leaves all pairs Hill-stable (Petit et al. 2018)"),
+          "two orbits touch (Laskar & Petit 2017); hill: it leaves all pairs Hill-stable (Petit et al. 2018); megno: a "
+          "run from there, by integrator, lasts for megno_orbits and has a MEGNO of at most megno_limit then"),
+    REAL("likelihood", "megno_orbits", "", 1000, POSITIVE, NULL,
+         "of stability = megno: the length of that run, in periods of the innermost planet"),
+    REAL("likelihood", "megno_limit", "", 2.5, POSITIVE, NULL, "of stability = megno"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
           "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),

@@ -663,6 +663,7 @@ static size_t walk_lay(shoal_engine *engine, const shoal_walk *walk, int *result
     there->sets = PLACE(walk->sets, walk->n_sets);
     there->data = PLACE(walk->data, walk->n_data);
     there->own = PLACE(walk->own, (size_t)walk->n_own * (size_t)walk->n_data);
+    there->watch = PLACE(walk->watch, walk->n_watch);
     there->parts = PLACE(walk->parts, walk->n_parts);
     there->groups = PLACE(walk->groups, walk->n_groups);
     there->processes = PLACE(walk->processes, walk->n_processes);

@@ -3,8 +3,6 @@
  * kernel_walker.h: how walkers begin and end on a CPU. That depends on no propagator, so that all kernels of a width
  * have it in common (kernel_common.c); kernels of plugins have their own.
  */
-#include "core/walker/likelihood.kern.h"
-
 #ifdef KERNEL_COMMON
 #define WALKER_BEGIN LANE_COMMON(walker_begin)
 #define WALKER_END   LANE_COMMON(walker_end)
@@ -17,6 +15,8 @@ extern __attribute__((visibility("hidden"))) shoal_cpu_kernel WALKER_BEGIN, WALK
 #endif
 
 #if LANE_COMMON_HERE
+#include "core/walker/likelihood.kern.h"
+
 #define WALKER_ENTRY(function, name)                                                             \
     WALKER_LINKAGE void function(const shoal_kernel_args *args, long long first, long long last) \
     {                                                                                            \

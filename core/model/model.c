@@ -17,6 +17,7 @@ struct shoal_model {
     shoal_plan *plan;
     shoal_data data;
     shoal_walk walk;
+    shoal_trial *trial; /* NULL: walkers need not be regular */
     double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
@@ -231,13 +232,10 @@ static bool has_free_mass(const shoal_walker_body *body)
     return body->number[SHOAL_BODY_m].from >= 0 || !(body->given & 1ull << SHOAL_BODY_m);
 }
 
-/* A plan whose systems are all that of the study which is possible first. Where a mass is a parameter it is one that no
- * engine takes for constant: neither 0 nor that of the Sun. */
-static shoal_status make_plan(shoal_model *model)
+shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const shoal_options *options,
+                              shoal_ensemble **ensemble, shoal_plan **plan)
 {
-    const shoal_study *study = model->study;
     const int n_bodies = study->walkers.n_bodies;
-    shoal_options options = study->options;
     shoal_system record;
     long first = -1;
     for (long s = 0; s < study->ensemble->n_systems && first < 0; s++) {
@@ -246,21 +244,30 @@ static shoal_status make_plan(shoal_model *model)
     }
     shoal_body *bodies = calloc((size_t)n_bodies, sizeof *bodies);
     if (!bodies)
-        return out_of_memory(model);
+        return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %d bodies", n_bodies);
     shoal_status status = first < 0
-                              ? shoal_fail(model->context, SHOAL_E_INPUT, "%s: no system is possible", study->path)
-                              : shoal_ensemble_create(model->context, model->n_walkers, n_bodies, &model->ensemble);
+                              ? shoal_fail(study->context, SHOAL_E_INPUT, "%s: no system is possible", study->path)
+                              : shoal_ensemble_create(study->context, n_walkers, n_bodies, ensemble);
     if (!status)
         shoal_ensemble_get_bodies(study->ensemble, first, bodies);
     for (int i = 0; i < n_bodies && !status; i++)
         if (has_free_mass(&study->walkers.bodies[i]))
             bodies[i].m = bodies[i].m * 1.000001 + 1e-9;
-    for (long s = 0; s < model->n_walkers && !status; s++) {
+    for (long s = 0; s < n_walkers && !status; s++) {
         shoal_system of = {.id = s, .t_start = study->t_start};
-        status = shoal_ensemble_set_bodies(model->ensemble, s, n_bodies, bodies);
+        status = shoal_ensemble_set_bodies(*ensemble, s, n_bodies, bodies);
         if (!status)
-            shoal_ensemble_set_system(model->ensemble, s, &of);
+            shoal_ensemble_set_system(*ensemble, s, &of);
     }
+    if (!status)
+        status = shoal_plan_create(study->context, *ensemble, options, plan);
+    free(bodies);
+    return status;
+}
+
+static shoal_status make_plan(shoal_model *model)
+{
+    shoal_options options = model->study->options;
     options.monitors = NULL;
     options.n_monitors = 0;
     options.orbits = 0;
@@ -271,10 +278,7 @@ static shoal_status make_plan(shoal_model *model)
         if (fabs(last - model->walk.epoch) > fabs(options.t_end - model->walk.epoch))
             options.t_end = last;
     }
-    if (!status)
-        status = shoal_plan_create(model->context, model->ensemble, &options, &model->plan);
-    free(bodies);
-    return status;
+    return shoal_model_plan(model->study, model->n_walkers, &options, &model->ensemble, &model->plan);
 }
 
 static shoal_status make_walk(shoal_model *model)
@@ -295,8 +299,8 @@ static shoal_status make_walk(shoal_model *model)
     const config_setting_t *said = shoal_config_lookup(config, "likelihood");
     walk->keplerian = shoal_config_number(config, said, "likelihood", "motion") == 1;
     walk->stability = (int)shoal_config_number(config, said, "likelihood", "stability");
-    if (model->study->options.steps_per_orbit > 0 &&
-        !walk->keplerian) /* of which system? ln L would depend on the draws of `sample` */
+    if (model->study->options.steps_per_orbit > 0 && /* of which system? ln L would depend on the draws of `sample` */
+        (!walk->keplerian || walk->stability == SHOAL_STABLE_MEGNO))
         return shoal_config_fail(&model->study->config, shoal_config_lookup(&model->study->config, "integrator"),
                                  "steps_per_orbit", NULL, "dt for a likelihood, the same step for all parameters");
     shoal_status status = shoal_data_read(model->study, &model->data);
@@ -349,7 +353,8 @@ static shoal_status make_walk(shoal_model *model)
         const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;
         walk->end[leg] = plan->propagator->adaptive ? span : floor(span / walk->step) + 1;
     }
-    return plan->engine_type->walk_with(plan->engine, walk);
+    status = plan->engine_type->walk_with(plan->engine, walk);
+    return status ? status : shoal_trial_create(model->study, walk, model->n_walkers, &model->trial);
 }
 
 shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_model **model)
@@ -390,6 +395,7 @@ void shoal_model_destroy(shoal_model **model)
     if (!model || !*model)
         return;
     shoal_model *old = *model;
+    shoal_trial_destroy(&old->trial);
     shoal_plan_destroy(&old->plan);
     shoal_ensemble_destroy(&old->ensemble);
     shoal_data_release(&old->data);
@@ -464,12 +470,16 @@ static shoal_status walk(shoal_model *model, const char *function, long n, const
         status = shoal_check_given(model->context, function, "theta", theta);
     if (!status && model->own_changed)
         status = model->plan->engine_type->walk_with(model->plan->engine, &model->walk);
+    if (!status && model->own_changed)
+        status = shoal_trial_parameters(model->trial, model->walk.n_parameters);
     model->own_changed = model->own_changed && status;
     for (long at = 0; at < n && !status; at += model->n_walkers) {
         const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
         status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
                                                 theta + at * model->walk.n_parameters, lnl ? lnl + at : model->lnl,
                                                 predicted ? predicted + at * model->data.n : NULL);
+        if (lnl && !status)
+            status = shoal_trial_of(model->trial, model->list, some, theta + at * model->walk.n_parameters, lnl + at);
     }
     return status;
 }

@@ -4,6 +4,7 @@
  * the priors, in the units of the config.
  *
  *     model.c   makes walkers of a study and evaluates them
+ *     trial.c   lets them run for a while, to see whether they are regular
  *     data.c    reads measurements
  *     transits.c  numbers transits
  *     motions.c  places that make proper motions
@@ -83,6 +84,26 @@ shoal_status shoal_noise_covariance(const shoal_study *study, const config_setti
                                     const double *known);
 /* The processes of a config, of sets that have been read. */
 shoal_status shoal_noise_processes(const shoal_study *study, shoal_data *data);
+
+/* ---- trial.c ----------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_trial shoal_trial;
+
+/* A run of each walker for likelihood.stability = "megno", else *trial = NULL. walk: of the data. A NULL trial is that
+ * of no walker in the functions below. */
+shoal_status shoal_trial_create(const shoal_study *study, const shoal_walk *walk, long n_walkers, shoal_trial **trial);
+void shoal_trial_destroy(shoal_trial **trial);
+/* Vectors have so many numbers from here on. */
+shoal_status shoal_trial_parameters(shoal_trial *trial, int n_parameters);
+/* ln L of walkers that are not regular becomes -infinity; as shoal_engine_type.walk. */
+shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const double *theta, double *lnl);
+
+/* ---- model.c: plans of walkers ----------------------------------------------------------------------------------- */
+
+/* A plan whose systems are all that of the study which is possible first. Where a mass is a parameter it is one that no
+ * engine takes for constant: neither 0 nor that of the Sun. Both are to be destroyed on failure, too. */
+shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const shoal_options *options,
+                              shoal_ensemble **ensemble, shoal_plan **plan);
 
 /* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */
 

@@ -438,6 +438,18 @@ LANE_FN mask walker_resolves(const shoal_walk *walk, int n, const real *m, const
     return good;
 }
 
+/* The progress of a leg at its end. */
+LANE_FN real walker_end_of(const shoal_walk *walk, int leg, int n, const walker_orbit *orbits)
+{
+    if (!(walk->orbits > 0))
+        return lane_set(walk->end[leg]);
+    real fastest = orbits[1].n;
+    for (int i = 2; i < n; i++)
+        fastest = lane_max(fastest, orbits[i].n);
+    const real span = 2 * WALKER_PI * walk->orbits / fastest;
+    return walk->fixed ? lane_floor(span / walk->step + 1e-9) : span;
+}
+
 /* A leg begins: bodies, and the record of a system that has made no step. */
 LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane, const mask *walks)
 {
@@ -451,7 +463,7 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
     walker_clear(k, id, there);
     mask good = walker_make(walk, id, n, m, w, orbits);
     good = good & walker_resolves(walk, n, m, w);
-    if (walk->stability)
+    if (walk->stability == SHOAL_STABLE_AMD || walk->stability == SHOAL_STABLE_HILL)
         good = good & walker_stable(walk, n, m, orbits);
     for (int i = 0; i < n; i++) {
         const int slots = n * SHOAL_QUANTITIES, at = i * SHOAL_QUANTITIES;
@@ -460,11 +472,14 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
         lane_store(k->bodies, id, at + SHOAL_M, slots, there, m[i]);
         lane_store(k->bodies, id, at + SHOAL_R, slots, there, walker_radius(walk, id, i, m[i]));
     }
-    const real outcome = lane_select(good, lane_set(SHOAL_RUNNING), lane_set(SHOAL_INVALID));
+    for (int slot = 0; slot < walk->n_watch; slot++)
+        lane_store(k->watch, id, slot, walk->n_watch, there, lane_set(walk->watch[slot]));
+    const real outcome = lane_select(good, lane_set(SHOAL_RUNNING), lane_set(SHOAL_INVALID)),
+               end = walker_end_of(walk, k->walk_leg, n, orbits);
     for (int field = 0; field < SHOAL_SYS_FIELDS; field++) {
         const real value = field == SHOAL_SYS_T_START   ? lane_set(walk->epoch)
                            : field == SHOAL_SYS_DT      ? lane_set(back ? -walk->step : walk->step)
-                           : field == SHOAL_SYS_END     ? lane_set(walk->end[k->walk_leg])
+                           : field == SHOAL_SYS_END     ? end
                            : field == SHOAL_SYS_OUTCOME ? outcome
                            : field == SHOAL_SYS_N_LIVE  ? lane_set(n)
                                                         : zero;

@@ -22,8 +22,8 @@
  *
  * A proper motion is that of the barycentre and a sum of places with weights (core/model/motions.c).
  *
- * A transit that is not there adds set->missing in the place of its term. Walkers without a system, or whose system
- * ended on the way, have ln L = -infinity.
+ * A transit that is not there adds set->missing in the place of its term. Walkers without a system, whose system
+ * ended on the way, or whose MEGNO is too large, have ln L = -infinity.
  */
 #ifndef SHOAL_WALKER_LIKELIHOOD_KERN_H
 #define SHOAL_WALKER_LIKELIHOOD_KERN_H
@@ -36,6 +36,7 @@
 
 /* Numbers of a set that the model of its data needs. */
 typedef struct walker_terms {
+    int drifts; /* trend or curvature may be other than 0 */
     real offset, trend, curvature;
     real parallax, ra, dec, pm_ra, pm_dec;
 } walker_terms;
@@ -43,6 +44,7 @@ typedef struct walker_terms {
 LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_set *set, lane_id id)
 {
     walker_terms terms;
+    terms.drifts = set->trend.from >= 0 || set->curvature.from >= 0 || set->trend.value != 0 || set->curvature.value != 0;
 #define NUMBER(name) terms.name = walker_number(walk, &set->name, id)
     NUMBER(offset), NUMBER(trend), NUMBER(curvature);
     NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);
@@ -108,7 +110,6 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
                           const shoal_datum *datum, lane_id id)
 {
     const shoal_sights *leg = &walk->leg[datum->leg];
-    const real t = lane_set(datum->time - set->epoch);
     if (set->sky == SHOAL_SKY_MOTION)
         return walker_motion(walk, set, terms, datum, id);
     if (set->sky)
@@ -116,8 +117,12 @@ LANE_FN real walker_model(const shoal_walk *walk, const shoal_walker_set *set, c
     const real seen = set->met < 0
                           ? lane_load(leg->seen, id, datum->row, (int)leg->n_times * leg->n_what)
                           : lane_load(leg->met, id, datum->row * leg->n_met + set->met, leg->n_rows * leg->n_met);
-    return lane_fma(seen, lane_set(set->factor),
-                    lane_fma(t, lane_fma(t, terms->curvature, terms->trend), terms->offset));
+    real more = terms->offset;
+    if (terms->drifts) {
+        const real t = lane_set(datum->time - set->epoch);
+        more = lane_fma(t, lane_fma(t, terms->curvature, terms->trend), more);
+    }
+    return lane_fma(seen, lane_set(set->factor), more);
 }
 
 /* The logarithm of a product of numbers > 0: mantissas multiply, exponents add. Infinity and NaN become NaN. */
@@ -232,7 +237,7 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     walker_logs_clear(&logs);
     const real one = lane_set(1.0);
     const long long last = set->first + set->n;
-    real sum = zero, n_there = zero, missing = zero;
+    real sum = zero, n_there = zero, missing = zero, right = zero, matrix = zero;
     for (long long j = set->first; j < last; j++) {
         const shoal_datum *datum = &walk->data[j];
         const real model = walker_model(walk, set, &terms, datum, id),
@@ -249,6 +254,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
         missing = missing + lane_select(is, zero, lane_set(set->missing));
         if (!set->marginal)
             continue;
+        if (!set->sky) { /* an offset alone */
+            right = lane_fma(r, weight, right);
+            matrix = matrix + weight;
+            continue;
+        }
         n_linear = walker_slopes(set, datum, slope);
         for (int i = 0; i < n_linear; i++) {
             sums.right[i] = lane_fma(r * slope[i], weight, sums.right[i]);
@@ -258,6 +268,11 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     }
     real lnl = missing - 0.5 * (sum + lane_fma(n_there, lane_set(set->constant), walker_logs_end(&logs))),
          best[WALKER_LINEAR];
+    if (set->marginal && !set->sky) {
+        n_linear = 1;
+        sums.right[0] = right;
+        sums.matrix[0][0] = matrix;
+    }
     if (set->marginal)
         lnl = lnl + walker_integral(&sums, n_linear, best);
     walker_predict(walk, set, &terms, best, id, there);
@@ -271,6 +286,11 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     const shoal_walk *walk = k->walk;
     const real zero = lane_set(0.0), none = -1.0 / zero;
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
+    if (walk->n_watch > 0) {
+        const real growth = lane_load(k->watch, id, walk->growth, walk->n_watch),
+                   since = lane_load(k->watch, id, walk->since, walk->n_watch);
+        lnl = lane_select(growth <= walk->most * since, lnl, none);
+    }
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
         if (walk->sets[i].light > 0 || walk->sets[i].relativity > 0)

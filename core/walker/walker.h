@@ -49,7 +49,7 @@ enum {
 };
 
 /* Criteria of stability: as the key likelihood.stability says. */
-enum { SHOAL_STABLE_ANY, SHOAL_STABLE_AMD, SHOAL_STABLE_HILL };
+enum { SHOAL_STABLE_ANY, SHOAL_STABLE_AMD, SHOAL_STABLE_HILL, SHOAL_STABLE_MEGNO };
 
 /* Measurements of one instrument. Values and their numbers are in the data's unit. */
 typedef struct shoal_walker_set {
@@ -125,13 +125,18 @@ typedef struct shoal_walker_part {
 typedef struct shoal_walk {
     int n_parameters, n_bodies, n_sets;
     long long n_data;
-    int frame;                       /* shoal_frame of the elements */
-    double epoch;                    /* time of the elements */
-    double step;                     /* length of a step */
-    int fixed;                       /* all steps have that length */
-    int stability;                   /* SHOAL_STABLE_* that bodies must be */
-    int keplerian;                   /* bodies go on ellipses: no steps */
-    double end[SHOAL_LEGS];          /* progress of each leg at its last time */
+    int frame;              /* shoal_frame of the elements */
+    double epoch;           /* time of the elements */
+    double step;            /* length of a step */
+    int fixed;              /* all steps have that length */
+    int stability;          /* SHOAL_STABLE_* that bodies must be; of MEGNO a walk of its own decides */
+    int keplerian;          /* bodies go on ellipses: no steps */
+    double end[SHOAL_LEGS]; /* progress of each leg at its last time */
+    double orbits;          /* if > 0, the leg ends after so many periods of the innermost planet instead */
+    double most;            /* MEGNO that it may have then */
+    int growth, since;      /* slots of its monitors: MEGNO is the quotient */
+    int n_watch;
+    const double *watch;             /* [n_watch] what its monitors begin with */
     const shoal_walker_body *bodies; /* [n_bodies] */
     const shoal_walker_set *sets;    /* [n_sets] */
     const shoal_datum *data;         /* of all sets */

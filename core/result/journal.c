@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept, 9 begun
  *     8  bytes of payload
  *     4  CRC-32C of the 16 bytes above and the payload
  *     .  payload
@@ -16,8 +16,9 @@
  *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the number of attributes, and of each its
  *                 name, type and value; the number of fields, and of each its name, when it is known, bytes of an
  *                 item and items of a row; axes; body names; columns (name, unit, doc; values of the swept ones);
- *                 every field known before the first step; the number of logs, and of each its name, the number of
- *                 its columns, and their names, units and docs
+ *                 every field known before the first step but the states; the number of logs, and of each its name,
+ *                 the number of its columns, and their names, units and docs
+ *     begun       the first row, n, n rows of every other field known before the first step
  *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
  *     snapshots   n, n rows of every snapshot field
  *     events      n, n rows of every event field
@@ -27,7 +28,7 @@
  *     progress    the numbers of shoal_journal_pace; who reads the results skips it
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 4 had no progress and nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are
+ * Versions before 6 had all that is known before the first step in the header. Version 4 had no progress and nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are
  * those of the lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
@@ -51,7 +52,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   5
+#define VERSION   6
 #define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
@@ -66,7 +67,8 @@ enum {
     RECORD_EVENTS,
     RECORD_LOGGED,
     RECORD_PROGRESS,
-    RECORD_KEPT
+    RECORD_KEPT,
+    RECORD_BEGUN
 };
 
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
@@ -385,6 +387,12 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
     }
 }
 
+/* Whether a part known before the first step comes when the systems begin, and not in the header. */
+static bool comes_later(int64_t version, const part *as)
+{
+    return version > 5 && as->field && !shoal_field_is_known(as->field);
+}
+
 /* Whether records that this program writes have these fields. */
 static bool is_own_layout(const layout *fields)
 {
@@ -483,7 +491,7 @@ static void put_header(buffer *to, const shoal_result *result)
             put_items(to, column->value, (size_t)result->n_systems, sizeof(double));
     }
     for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
+        if (shoal_field_is_known(&shoal_result_fields[f]))
             put_rows(to, result, &shoal_result_fields[f], 0, (size_t)result->n_systems);
     put_logs(to, result);
 }
@@ -499,9 +507,8 @@ static bool get_shape(cursor *from, shape *sizes)
     return !from->bad && sizes->version >= OLDEST && sizes->version <= VERSION && sizes->n_systems >= 1 &&
            sizes->n_bodies >= 1 && sizes->n_bodies <= INT32_MAX && sizes->n_columns >= 0 &&
            sizes->n_columns <= INT32_MAX && sizes->n_swept >= 0 && sizes->n_swept <= sizes->n_columns &&
-           sizes->n_axes >= 0 && sizes->n_axes <= SHOAL_MAX_AXES &&
-           (uint64_t)sizes->n_systems <= from->left / 8 / SHOAL_STATE / (uint64_t)sizes->n_bodies &&
-           (uint64_t)sizes->n_columns <= from->left / 8;
+           sizes->n_axes >= 0 && sizes->n_axes <= SHOAL_MAX_AXES && (uint64_t)sizes->n_systems <= from->left / 8 &&
+           (uint64_t)sizes->n_bodies <= from->left / 8 && (uint64_t)sizes->n_columns <= from->left / 8;
 }
 
 static shoal_status bad_shape(shoal_context *context, const char *path, const shape *sizes)
@@ -524,7 +531,8 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         status = bad_shape(context, path, &sizes);
         goto fail;
     }
-    status = shoal_result_create(context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
+    status = (sizes.version > 5 ? shoal_result_allocate : shoal_result_create)(
+        context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
     if (status)
         goto fail;
     made->n_swept = (int)sizes.n_swept;
@@ -545,7 +553,7 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }
     for (int f = 0; f < fields->n; f++)
-        if (fields->parts[f].when & SHOAL_FIELD_BEFORE)
+        if ((fields->parts[f].when & SHOAL_FIELD_BEFORE) && !comes_later(sizes.version, &fields->parts[f]))
             get_rows(from, made, &fields->parts[f], 0, (size_t)made->n_systems);
     if (sizes.version > 3)
         status = get_logs(context, from, made);
@@ -561,6 +569,20 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
 fail:
     shoal_result_destroy(&made);
     return status;
+}
+
+/* Systems that begin, right after those before them. *n_begun: of all. */
+static void get_begun(cursor *from, shoal_result *result, const layout *fields, long *n_begun)
+{
+    const uint64_t first = (uint64_t)get_int(from), n = (uint64_t)get_int(from);
+    from->bad = from->bad || first != (uint64_t)*n_begun || n > (uint64_t)(result->n_systems - *n_begun);
+    if (from->bad)
+        return;
+    shoal_result_blank(result, (long)first, (long)n);
+    for (int f = 0; f < fields->n; f++)
+        if ((fields->parts[f].when & SHOAL_FIELD_BEFORE) && comes_later(fields->version, &fields->parts[f]))
+            get_rows(from, result, &fields->parts[f], first, n);
+    *n_begun += (long)n;
 }
 
 static void get_systems(cursor *from, shoal_result *result, const layout *fields)
@@ -922,6 +944,22 @@ static shoal_status check_shape(const shoal_journal *journal, const shoal_result
                       result->n_systems, result->n_bodies, result->n_columns);
 }
 
+shoal_status shoal_journal_begun(shoal_journal *journal, const shoal_result *result, long first, long n)
+{
+    const shoal_status status = check_shape(journal, result);
+    if (status || n <= 0)
+        return status;
+    if (first < 0 || n > result->n_systems - first)
+        return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first + n - 1);
+    buffer payload = {0};
+    put_int(&payload, first);
+    put_int(&payload, n);
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if ((shoal_result_fields[f].when & SHOAL_FIELD_BEFORE) && !shoal_field_is_known(&shoal_result_fields[f]))
+            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)n);
+    return append_buffer(journal, RECORD_BEGUN, &payload);
+}
+
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list)
 {
     shoal_status status = check_shape(journal, result);
@@ -1186,6 +1224,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     int64_t end = from.size;
+    long n_begun = fields.version > 5 ? 0 : made->n_systems;
     if (state)
         status = find_restart(&from, &end);
     if (status)
@@ -1198,6 +1237,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
         case RECORD_EVENTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_EVENT); break;
         case RECORD_LOGGED: status = get_logged(context, &record, made); break;
         case RECORD_KEPT: status = get_kept(context, &record, made); break;
+        case RECORD_BEGUN: get_begun(&record, made, &fields, &n_begun); break;
         case RECORD_CHECKPOINT:
             record.left = 0;
             if (!state || from.at < end)
@@ -1219,6 +1259,8 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     }
     if (status)
         goto fail;
+    if (!state)
+        shoal_result_blank(made, n_begun, made->n_systems - n_begun);
     if (fields.version < 4)
         status = shoal_result_take_old_transits(context, made);
     if (!status)

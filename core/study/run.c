@@ -2,12 +2,12 @@
  *
  * run.c: runs a study from its systems to its result file, and goes on where a killed run left off.
  *
- *     result (header) -> journal -> { wave: plan -> initial states -> [ slice | rows of the slice before -> journal ]* }*
+ *     result (header) -> journal -> [ wave: plan, initial states -> [ slice | rows of the slice before -> journal ]* ]*
  *     -> HDF5
  *
- * The systems come in waves: those of a wave have a plan, and when all of them have ended, the plan goes and so does what
- * the study's ensemble has of them. So there is either a system's beginning in memory or what has become of it. No result
- * depends on the waves.
+ * The systems come in waves: those of a wave have a plan, and when all of them have ended, the plan goes and so does
+ * what the study's ensemble has of them. So there is either a system's beginning in memory or what has become of it. No
+ * result depends on the waves.
  *
  * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once
  * it is in the result; those of a slice, of systems that ended in it or came to an output time, are made while the next
@@ -44,11 +44,14 @@
 
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
 
-/* Systems of a wave by default: enough for the threads of a GPU; and the part of all systems, since each wave costs a
- * plan. */
-#define LEAST_WAVE 131072
-#define WAVES      16
-#define PIECE      65536 /* systems of a record in a journal that is written anew */
+/* By default each wave after the first has a part of all systems, since it costs a plan; but at least so many. A GPU's
+ * threads want more of them. */
+#define WAVES          32
+#define LEAST_WAVE     65536
+#define LEAST_GPU_WAVE 262144
+
+#define PIECE 65536              /* systems of a record in a journal that is written anew */
+#define MUCH  ((size_t)16 << 20) /* bytes of superseded checkpoints */
 
 /* What a checkpoint in the journal begins with; the output times that each system of the wave has passed and the plan's
  * state follow. */
@@ -66,6 +69,7 @@ typedef struct study_run {
      * those in the wave. */
     shoal_ensemble wave;
     long first;
+    bool on_gpu; /* the wave before is, or was */
     shoal_result *result;
     shoal_journal *journal;
     char journal_path[PATH_MAX];
@@ -678,11 +682,13 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     return shoal_journal_background(journal);
 }
 
-/* Bytes of a result's states, about what its journal needs beside checkpoints. */
-static size_t result_bytes(const shoal_result *result)
+/* Whether superseded checkpoints make a journal much longer than the states of the systems that have begun. */
+static bool is_stale(const study_run *run)
 {
-    const size_t row = (size_t)result->n_bodies * SHOAL_STATE * sizeof(double);
-    return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
+    const size_t row = (size_t)run->result->n_bodies * SHOAL_STATE * sizeof(double),
+                 rows = (size_t)(2 * (run->first + run->wave.n_systems) + run->result->n_snapshots),
+                 some = 8 * run->checkpoint_size;
+    return run->stale > rows * row + (some < MUCH ? some : MUCH);
 }
 
 /* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or
@@ -713,7 +719,7 @@ static shoal_status commit(study_run *run)
 
     if (run->checkpoint_due) {
         run->checkpoint_due = false;
-        if (run->stale > 8 * run->checkpoint_size + result_bytes(run->result)) {
+        if (is_stale(run)) {
             return rewrite_journal(run, true);
         }
         run->stale += run->checkpoint_size;
@@ -775,8 +781,8 @@ static shoal_status keep_ends(study_run *run)
                                                                          : shoal_begin_save(study, run->result);
 }
 
-/* What tells a checkpoint of the study from this one, NULL if it is one: its head, and the initial states of the systems
- * that had begun. */
+/* What tells a checkpoint of the study from this one, NULL if it is one: its head, and the initial states of the
+ * systems that had begun. */
 static const char *strange(const study_run *run, const shoal_result *old, const void *state, size_t size,
                            checkpoint_head *head)
 {
@@ -834,6 +840,7 @@ static shoal_status create_wave(study_run *run, long first, long n)
     if (!run->checkpoint || !run->cursor || !run->asked || !run->asked_time || !run->due) {
         return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n);
     }
+    run->on_gpu = run->plan->engine_type == &shoal_engine_cuda;
     run->progress_total = 0;
     for (long k = 0; k < run->plan->n_list; ++k) {
         run->progress_total += *shoal_ensemble_field(&run->wave, SHOAL_SYS_END, run->plan->list[k]);
@@ -1202,8 +1209,8 @@ static shoal_status integrate_wave(study_run *run, bool *interrupted)
 /* How many systems the wave has that begins with this row. */
 static long wave_size(const study_run *run, long first)
 {
-    const long n = run->study->ensemble->n_systems, least = n / WAVES > LEAST_WAVE ? n / WAVES : LEAST_WAVE;
-    long wave = run->study->wave > 0 ? run->study->wave : least;
+    const long n = run->study->ensemble->n_systems, least = run->on_gpu ? LEAST_GPU_WAVE : LEAST_WAVE;
+    long wave = run->study->wave > 0 ? run->study->wave : n / WAVES > least ? n / WAVES : least;
 
     if (run->study->extends) {
         return n;

@@ -109,7 +109,7 @@ static shoal_result *fixture_before(shoal_context *context, long n_systems, int 
     }
     for (long s = 0; s < n_systems; s++) {
         result->id[s] = fixture_id(s);
-        result->n_live[s] = s % 3 == 1 ? n_bodies - 1 : n_bodies;
+        result->n_live[s] = result->n_final[s] = s % 3 == 1 ? n_bodies - 1 : n_bodies;
         result->t_initial[s] = -1.0 / 3;
         for (long i = 0; i < n_bodies * SHOAL_STATE; i++)
             result->initial[s * n_bodies * SHOAL_STATE + i] = awkward(s + i);

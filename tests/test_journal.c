@@ -10,13 +10,37 @@ enum { SYSTEMS = 4, BODIES = 3, MAX_STAGES = 16 };
 
 /* What a short run writes, one record a line. */
 static const struct step {
-    char what; /* s = systems, n = snapshots, e = events, l = logged, c = checkpoint */
+    char what; /* b = begun, s = systems, n = snapshots, e = events, l = logged, c = checkpoint */
     int first, count;
-} story[] = {{'s', 0, 1}, {'n', 0, 2}, {'e', 0, 3}, {'c', 0, 5}, {'n', 0, 3}, {'s', 2, 1},
-             {'c', 0, 0}, {'e', 0, 2}, {'s', 1, 1}, {'n', 0, 1}, {'l', 1, 3}, {'s', 3, 1}};
+} story[] = {{'b', 0, 2}, {'s', 0, 1}, {'n', 0, 2}, {'e', 0, 3}, {'c', 0, 5}, {'b', 2, 2}, {'n', 0, 3},
+             {'s', 2, 1}, {'c', 0, 0}, {'e', 0, 2}, {'s', 1, 1}, {'n', 0, 1}, {'l', 1, 3}, {'s', 3, 1}};
 #define STEPS SHOAL_COUNT(story)
 
 static const char checkpoint_bytes[] = "state";
+
+/* Before any system has begun. */
+static shoal_result *unbegun(const fixture *at)
+{
+    shoal_result *result = fixture_before(at->context, SYSTEMS, BODIES);
+    shoal_result_blank(result, 0, SYSTEMS);
+    return result;
+}
+
+static long n_begun(int n_steps)
+{
+    long n = 0;
+    for (int k = 0; k < n_steps; k++)
+        n += story[k].what == 'b' ? story[k].count : 0;
+    return n;
+}
+
+static void begin(const fixture *at, shoal_result *result, const struct step *step)
+{
+    shoal_result *whole = fixture_before(at->context, SYSTEMS, BODIES);
+    const size_t state = (size_t)BODIES * SHOAL_STATE, from = (size_t)step->first * state;
+    memcpy(result->initial + from, whole->initial + from, (size_t)step->count * state * sizeof *result->initial);
+    shoal_result_destroy(&whole);
+}
 
 /* One step of the story in the result, and in the journal if there is one. */
 static shoal_status tell(const fixture *at, const struct step *step, shoal_result *result, shoal_journal *journal)
@@ -24,6 +48,9 @@ static shoal_status tell(const fixture *at, const struct step *step, shoal_resul
     int list[SYSTEMS];
     long first = result->n_snapshots, first_event = result->n_events;
     switch (step->what) {
+    case 'b':
+        begin(at, result, step);
+        return journal ? shoal_journal_begun(journal, result, step->first, step->count) : SHOAL_OK;
     case 's':
         for (int i = 0; i < step->count; i++)
             fixture_end(result, list[i] = step->first + i);
@@ -48,11 +75,11 @@ static unsigned char *write_story(const fixture *at, size_t length[STEPS + 1], s
     shoal_journal *journal = NULL;
     struct stat about;
     for (int k = 0; k <= STEPS; k++) {
-        stage[k] = fixture_before(at->context, SYSTEMS, BODIES);
+        stage[k] = unbegun(at);
         for (int i = 0; i < k; i++)
             tell(at, &story[i], stage[k], NULL);
     }
-    shoal_result *result = fixture_before(at->context, SYSTEMS, BODIES);
+    shoal_result *result = unbegun(at);
     assert_int_equal(shoal_journal_create(at->context, at->path, result, &journal), SHOAL_OK);
     for (int k = 0; k <= STEPS; k++) {
         assert_int_equal(stat(at->path, &about), 0);
@@ -104,6 +131,7 @@ static void assert_stage(const fixture *at, shoal_result *const *stage, int k)
     shoal_result_destroy(&read);
     assert_int_equal(shoal_journal_read(at->context, at->path, &read, &state, &size), SHOAL_OK);
     int restart = restart_of(k);
+    shoal_result_blank(read, n_begun(restart), SYSTEMS - n_begun(restart));
     assert_same(read, stage[restart]);
     assert_int_equal(size, restart ? story[restart - 1].count : 0);
     assert_int_equal(restart != 0, state != NULL);
@@ -217,7 +245,8 @@ static void sense(void **state)
     assert_memory_equal(copy, bytes, length[STEPS]);
     static const struct {
         int step, byte;
-    } damage[] = {{0, 4}, {0, 20}, {0, 27}, {0, 28}, {0, 35}, {0, 37}, {1, 20}, {1, 27}, {1, 30}, {0, 36 + 3}};
+    } damage[] = {{0, 4},  {0, 20}, {0, 27}, {0, 28}, {0, 35}, {1, 4},  {1, 20},    {1, 27},
+                  {1, 28}, {1, 35}, {1, 37}, {2, 20}, {2, 27}, {2, 30}, {1, 36 + 3}};
     for (int d = 0; d < SHOAL_COUNT(damage); d++) {
         memcpy(copy, bytes, length[STEPS]);
         copy[length[damage[d].step] + (size_t)damage[d].byte] ^= 0x58;
@@ -261,8 +290,8 @@ static void sense(void **state)
 static void full_disk(void **state)
 {
     const fixture *at = *state;
-    shoal_result *result = fixture_before(at->context, SYSTEMS, BODIES), *read = NULL;
-    shoal_result *before = fixture_before(at->context, SYSTEMS, BODIES);
+    shoal_result *result = unbegun(at), *read = NULL;
+    shoal_result *before = unbegun(at);
     shoal_journal *journal = NULL;
     struct stat about;
 
@@ -309,7 +338,7 @@ static void in_the_background(void **state)
     struct stat about;
     unsigned char *bytes = write_story(at, length, stage);
     unlink(at->path);
-    shoal_result *result = fixture_before(at->context, SYSTEMS, BODIES);
+    shoal_result *result = unbegun(at);
     assert_int_equal(shoal_journal_create(at->context, at->path, result, &journal), SHOAL_OK);
     assert_int_equal(shoal_journal_background(journal), SHOAL_OK);
     for (int k = 0; k < STEPS; k++) {
@@ -380,6 +409,8 @@ static void refusals(void **state)
     assert_int_equal(shoal_journal_systems(journal, other, (int[]){0}, 1), SHOAL_E_USAGE);
     assert_int_equal(shoal_journal_systems(journal, result, (int[]){SYSTEMS}, 1), SHOAL_E_USAGE);
     assert_int_equal(shoal_journal_snapshots(journal, result, -1), SHOAL_E_USAGE);
+    assert_int_equal(shoal_journal_begun(journal, result, 1, SYSTEMS), SHOAL_E_USAGE);
+    assert_int_equal(shoal_journal_begun(journal, result, 0, SYSTEMS), SHOAL_OK);
     assert_int_equal(shoal_journal_systems(journal, result, NULL, 0), SHOAL_OK);
     assert_int_equal(shoal_journal_snapshots(journal, result, 0), SHOAL_OK);
     assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_OK);

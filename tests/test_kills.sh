@@ -35,6 +35,7 @@ monitors = ( { name = "transits"; }, { name = "stop_on_encounter"; } );
 run = { t_end = 30.0; engine = "cpu"; checkpoint_s = 0.0; slice_steps = 100; };
 output = { file = "few.h5"; interval = 3.0; };
 END
+sed 's/count = 12/count = 70/; s/t_end = 30.0/t_end = 6.0; wave = 32/' ../few.cfg >../waves.cfg
 cat >../big.cfg <<'END'
 model = { name = "plummer"; n = 64; seed = 1; };
 integrator = { name = "hermite4"; dt = 0.0078125; };
@@ -217,6 +218,8 @@ for study in few big; do
     kills_at_changes $study
     two_starts $study
 done
+kills_at_random waves
+kills_at_changes waves
 torn_results few --systems-table
 torn_results big
 torn_journals

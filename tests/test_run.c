@@ -433,6 +433,7 @@ static void test_slices_threads_lanes(void **state)
         "run.lanes=1",
         "run.lanes=4",
         "run.checkpoint_s=0.02",
+        "run.wave=32",
     };
     const char *const times = "output.interval=2.5 output.times=[0.01,8.123456789]";
     char words[128];
@@ -629,6 +630,63 @@ static void test_systems_that_go_on(void **state)
         assert_true(part->n_events <= straight->n_events && (calls[i / 2] < 13 || part->n_events > 0));
         shoal_result_destroy(&part);
         shoal_result *whole = run_whole(f, name, words);
+        assert_same(straight, whole);
+        shoal_result_destroy(&whole);
+    }
+    shoal_result_destroy(&straight);
+}
+
+static unsigned char *bytes_of(const fixture *f, const char *name, size_t *size)
+{
+    char path[PATH_SIZE];
+    struct stat about;
+    path_of(f, name, "", path);
+    FILE *file = fopen(path, "rb");
+    assert_true(file && fstat(fileno(file), &about) == 0);
+    *size = (size_t)about.st_size;
+    unsigned char *bytes = malloc(*size);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+/* The waves change no byte of the file but the key itself and the checksums of that: mergers, logs, snapshots, and what
+ * a longer run goes on from. Killed or interrupted in any of them, it goes on, with waves of another size, too. */
+static void test_waves(void **state)
+{
+    fixture *f = *state;
+    static const int calls[] = {0, 3, 14, 25, 40};
+    size_t size, size_straight, n_differ = 0;
+    write_file(f->study, going_on_text);
+    shoal_result *straight = run_whole(f, "wave1", "run.wave=64");
+    shoal_result *waves = run_whole(f, "wave2", "run.wave=32");
+    assert_same(straight, waves);
+    shoal_result_destroy(&waves);
+    unsigned char *bytes_straight = bytes_of(f, "wave1", &size_straight), *bytes = bytes_of(f, "wave2", &size);
+    assert_int_equal(size, size_straight);
+    for (size_t i = 0; i < size; ++i) {
+        n_differ += bytes[i] != bytes_straight[i];
+    }
+    assert_true(n_differ <= 3 + 8); /* two digits, that of the file's name; two checksums */
+    free(bytes);
+    free(bytes_straight);
+    for (int i = 0; i < 2 * SHOAL_COUNT(calls); ++i) {
+        char name[16];
+        countdown left = {.calls = calls[i / 2]};
+        snprintf(name, sizeof name, "stopped%d", i);
+        if (i % 2) {
+            kill_run(f, name, "run.wave=32", calls[i / 2]);
+        } else {
+            assert_int_equal(run_study(f, name, "run.wave=32", 0, count_down, &left), SHOAL_E_INTERRUPTED);
+        }
+        shoal_result *part = read_result(f, name); /* systems that have not begun are where they will begin */
+        const double *last = state_of(part, part->initial, 39);
+        assert_int_equal(part->id[39], 39);
+        assert_true(calls[i / 2] > 3 || isnan(last[0]) == (i % 2 == 1));
+        assert_true(calls[i / 2] > 3 || i % 2 ||
+                    memcmp(last, state_of(part, part->final, 39), 4 * SHOAL_STATE * sizeof *last) == 0);
+        shoal_result_destroy(&part);
+        shoal_result *whole = run_whole(f, name, i % 3 ? "run.wave=32" : "run.wave=0");
         assert_same(straight, whole);
         shoal_result_destroy(&whole);
     }
@@ -840,7 +898,7 @@ int main(int argc, char **argv)
         TEST(test_kill_and_restart),    TEST(test_systems_that_go_on),  TEST(test_nobody_waits),
         TEST(test_gpu_leaves_the_same), TEST(test_interrupt),           TEST(test_restart_goes_on),
         TEST(test_output_exists),       TEST(test_unwritable_output),   TEST(test_journal_of_another_study),
-        TEST(test_two_at_a_time),       TEST(test_bad_times),
+        TEST(test_two_at_a_time),       TEST(test_bad_times),           TEST(test_waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

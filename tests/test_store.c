@@ -110,6 +110,7 @@ static void journal_instead(void **state)
     assert_message(at, at->path);
     shoal_store_journal_path(at->path, path, sizeof path);
     assert_int_equal(shoal_journal_create(at->context, path, result, &journal), SHOAL_OK);
+    assert_int_equal(shoal_journal_begun(journal, result, 0, 4), SHOAL_OK);
     fixture_end(result, 1);
     assert_int_equal(shoal_journal_checkpoint(journal, "x", 1), SHOAL_OK);
     assert_int_equal(shoal_journal_systems(journal, result, (int[]){1}, 1), SHOAL_OK);

@@ -90,6 +90,8 @@ enum { SHOAL_PAGE = 4096, SHOAL_PAGE_LOCKED = 1 << 20 };
 /* 64-byte aligned, zeroed; from SHOAL_PAGE_LOCKED bytes on in pages of its own. NULL when memory is out. Free with
  * free(). */
 void *shoal_allocate(size_t n_items, size_t item_size);
+/* Give back the memory of an allocation, or of a part of it, so far as it fills pages. What it held is lost. */
+void shoal_release_pages(void *memory, size_t size);
 
 /* Wall time in seconds since some moment. */
 double shoal_seconds(void);

@@ -4,7 +4,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/base.h"
 
@@ -20,6 +22,14 @@ void *shoal_allocate(size_t n_items, size_t item_size)
     if (memory)
         memset(memory, 0, size);
     return memory;
+}
+
+void shoal_release_pages(void *memory, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)memory + page - 1) / page * page,
+                    end = ((uintptr_t)memory + size) / page * page;
+    if (end > first)
+        (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_DONTNEED);
 }
 
 double shoal_seconds(void)

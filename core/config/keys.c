@@ -311,6 +311,9 @@ const shoal_key shoal_keys[] = {
                 "is long"),
     MACHINE(INTEGER, "slice_steps", 0, MOST_EXACT, NULL,
           "steps between two looks at the run; 0 = adapted; results do not depend on it"),
+    MACHINE(INTEGER, "wave", 0, MOST_EXACT, NULL,
+          "systems that are in memory as they move, the others wait or have ended; 0 = 131072 or more; results do not "
+                "depend on it"),
     MACHINE(REAL, "checkpoint_s", 30, INFINITY, NULL, "least seconds of wall time between checkpoints"),
 
     VALUE("run.certify", REAL, "fraction", "", NAN, POSITIVE, 1, NULL, NULL, "of the systems, drawn by seed and id"),

@@ -195,6 +195,36 @@ shoal_status shoal_ensemble_copy(const shoal_ensemble *ensemble, shoal_ensemble 
     return status;
 }
 
+shoal_ensemble shoal_ensemble_part(const shoal_ensemble *ensemble, long first, long n)
+{
+    shoal_ensemble part = *ensemble;
+    const size_t lane = (size_t)first;
+    part.n_systems = n;
+    part.n_chunks = (n + SHOAL_CHUNK - 1) / SHOAL_CHUNK;
+    part.bodies += lane * (size_t)ensemble->n_bodies * SHOAL_QUANTITIES;
+    part.systems += lane * SHOAL_SYS_FIELDS;
+    part.id += first;
+    part.time += first;
+    part.energy_start += first;
+    part.energy_jump += first;
+    part.centre += first;
+    part.dt += first;
+    return part;
+}
+
+void shoal_ensemble_release(shoal_ensemble *part)
+{
+    const size_t lanes = (size_t)part->n_chunks * SHOAL_CHUNK * sizeof(double), n = (size_t)part->n_systems;
+    shoal_release_pages(part->bodies, lanes * (size_t)part->n_bodies * SHOAL_QUANTITIES);
+    shoal_release_pages(part->systems, lanes * SHOAL_SYS_FIELDS);
+    shoal_release_pages(part->id, n * sizeof *part->id);
+    shoal_release_pages(part->time, n * sizeof *part->time);
+    shoal_release_pages(part->energy_start, n * sizeof *part->energy_start);
+    shoal_release_pages(part->energy_jump, n * sizeof *part->energy_jump);
+    shoal_release_pages(part->centre, n * sizeof *part->centre);
+    shoal_release_pages(part->dt, n * sizeof *part->dt);
+}
+
 long shoal_ensemble_n_systems(const shoal_ensemble *ensemble)
 {
     return ensemble ? ensemble->n_systems : 0;

@@ -55,6 +55,11 @@ shoal_status shoal_ensemble_check_system(const shoal_ensemble *ensemble, const c
 shoal_status shoal_ensemble_copy(const shoal_ensemble *ensemble, shoal_ensemble **copy);
 void shoal_ensemble_assign(shoal_ensemble *to, const shoal_ensemble *from);
 
+/* n systems of an ensemble, the first one that of a chunk, as an ensemble that uses its arrays. */
+shoal_ensemble shoal_ensemble_part(const shoal_ensemble *ensemble, long first, long n);
+/* Give the memory of these systems back, so far as it fills pages. They hold nothing from then on. */
+void shoal_ensemble_release(shoal_ensemble *part);
+
 /* A body's barycentric state. */
 shoal_body shoal_ensemble_read_body(const shoal_ensemble *ensemble, long system, int body);
 

@@ -73,12 +73,13 @@ static void pack(const unsigned char *items, size_t item_size, size_t n_given, s
     chunk->size = size;
 }
 
-bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows,
-                        const void *data)
+bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows)
 {
     const int threads = shoal_omp_threads(shoal_default_threads(NULL));
-    const size_t n = chunk_rows * row_items, room = compressBound(n * item_size) + CHECKSUM_SIZE,
-                 batch = BATCH * (size_t)threads;
+    const size_t n_rows = rows->n_rows, chunk_rows = rows->chunk_rows, item_size = rows->item_size,
+                 row_size = rows->row_items * item_size, n = chunk_rows * rows->row_items,
+                 room = compressBound(n * item_size) + CHECKSUM_SIZE, batch = BATCH * (size_t)threads;
+    unsigned char *data = (unsigned char *)rows->data; /* it is const unless it is released */
     const size_t n_chunks = (n_rows + chunk_rows - 1) / chunk_rows, n_packed = n_chunks < batch ? n_chunks : batch;
     packed *chunks = calloc(n_packed, sizeof *chunks);
     bool good = chunks;
@@ -92,15 +93,19 @@ bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_it
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
         for (size_t c = first; c < end; c++) {
             const size_t row = c * chunk_rows, left = n_rows - row;
-            pack((const unsigned char *)data + row * row_items * item_size, item_size,
-                 (left < chunk_rows ? left : chunk_rows) * row_items, n, &chunks[c - first]);
+            pack(data + row * row_size, item_size, (left < chunk_rows ? left : chunk_rows) * rows->row_items, n,
+                 &chunks[c - first]);
         }
         for (size_t c = first; good && c < end; c++) {
             const packed *chunk = &chunks[c - first];
             hsize_t offset[H5S_MAX_RANK] = {c * chunk_rows};
-            good = rank <= H5S_MAX_RANK && chunk->done &&
+            good = rows->rank <= H5S_MAX_RANK && chunk->done &&
                    H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk->left_out, offset, chunk->size, chunk->bytes) >= 0;
         }
+        if (rows->releases)
+            shoal_release_pages(data + first * chunk_rows * row_size,
+                                ((end * chunk_rows < n_rows ? end * chunk_rows : n_rows) - first * chunk_rows) *
+                                    row_size);
     }
     for (size_t i = 0; chunks && i < n_packed; i++) {
         free(chunks[i].shuffled);

@@ -11,14 +11,18 @@
 
 enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth of the size in twice the time and more */
 
-/*
- * Write a whole dataset whose filters are shuffle, deflate, fletcher32, in this order.
- *   item_size  in   bytes of an item, in memory as in the file
- *   n_rows     in   items of `row_items` each; the dataset's other dimensions are not cut into chunks
- *   chunk_rows in   rows of a chunk
- * False if memory is out or HDF5 refused.
- */
-bool shoal_chunks_write(hid_t dataset, int rank, size_t item_size, size_t row_items, size_t n_rows, size_t chunk_rows,
-                        const void *data);
+/* All rows of a dataset. Its other dimensions are not cut into chunks. */
+typedef struct shoal_chunks {
+    int rank;
+    size_t item_size; /* in memory as in the file */
+    size_t n_rows, row_items;
+    size_t chunk_rows; /* rows of a chunk */
+    const void *data;
+    bool releases; /* the memory of what is written */
+} shoal_chunks;
+
+/* Write a dataset whose filters are shuffle, deflate, fletcher32, in this order. False if memory is out or HDF5
+ * refused. */
+bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows);
 
 #endif

@@ -178,7 +178,8 @@ static hid_t without_times(hid_t kind)
 shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5)
 {
     const size_t block = oldest == H5F_LIBVER_EARLIEST ? 0 : BLOCK;
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0, block}};
+    *h5 = (shoal_h5){
+        .context = context, .path = path, .file = H5I_INVALID_HID, .image = {.block = block}, .releases = false};
     H5FD_file_image_callbacks_t callbacks = {image_malloc, image_copy,      image_realloc, image_free,
                                              image_user,   image_user_free, &h5->image};
     const size_t size = strlen(path) + 32;
@@ -324,7 +325,8 @@ static hid_t creation_list(shoal_h5_extent extent)
 }
 
 /* All rows of a dataset; those of a deflated one that has several chunks, each of whole rows, by all threads. */
-static bool write_rows(hid_t dataset, hid_t type, hid_t list, shoal_h5_extent extent, const void *data)
+static bool write_rows(const shoal_h5 *h5, hid_t dataset, hid_t type, hid_t list, shoal_h5_extent extent,
+                       const void *data)
 {
     hsize_t chunk[3] = {0};
     size_t row_items = 1;
@@ -335,7 +337,13 @@ static bool write_rows(hid_t dataset, hid_t type, hid_t list, shoal_h5_extent ex
         row_items *= extent.of[d];
     }
     if (whole)
-        return shoal_chunks_write(dataset, extent.rank, H5Tget_size(type), row_items, extent.of[0], chunk[0], data);
+        return shoal_chunks_write(dataset, &(shoal_chunks){.rank = extent.rank,
+                                                           .item_size = H5Tget_size(type),
+                                                           .n_rows = extent.of[0],
+                                                           .row_items = row_items,
+                                                           .chunk_rows = chunk[0],
+                                                           .data = data,
+                                                           .releases = h5->releases});
     return !extent.of[0] || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
 }
 
@@ -346,7 +354,7 @@ shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type,
     const hid_t set = space >= 0 && list >= 0
                           ? H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                           : H5I_INVALID_HID;
-    shoal_status status = set >= 0 && write_rows(set, type, list, extent, data)
+    shoal_status status = set >= 0 && write_rows(h5, set, type, list, extent, data)
                               ? SHOAL_OK
                               : h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
     if (set >= 0 && H5Dclose(set) < 0 && !status)
@@ -426,7 +434,7 @@ static shoal_status check_file(const shoal_h5 *h5)
 
 shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h5)
 {
-    *h5 = (shoal_h5){context, path, H5I_INVALID_HID, {NULL, NULL}, {NULL, 0, 0, 0}};
+    *h5 = (shoal_h5){.context = context, .path = path, .file = H5I_INVALID_HID};
     shoal_status status = check_file(h5);
     if (status)
         return status;

@@ -33,6 +33,7 @@ typedef struct shoal_h5 {
     hid_t file;
     shoal_h5_errors errors;
     shoal_h5_image image; /* of a file that is written */
+    bool releases;        /* what is written in several chunks is lost in memory: whole pages of it are given back */
 } shoal_h5;
 
 /* The sizes of a dataset. */

@@ -5,7 +5,7 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept, 9 begun
  *     8  bytes of payload
  *     4  CRC-32C of the 16 bytes above and the payload
  *     .  payload
@@ -16,8 +16,9 @@
  *     header      version, n_systems, n_bodies, n_columns, n_swept, n_axes; the number of attributes, and of each its
  *                 name, type and value; the number of fields, and of each its name, when it is known, bytes of an
  *                 item and items of a row; axes; body names; columns (name, unit, doc; values of the swept ones);
- *                 every field known before the first step; the number of logs, and of each its name, the number of
- *                 its columns, and their names, units and docs
+ *                 every field known before the first step but the states; the number of logs, and of each its name,
+ *                 the number of its columns, and their names, units and docs
+ *     begun       the first row, n, n rows of every other field known before the first step
  *     systems     n, n row numbers, n rows of every field known after the end, n values of every column
  *     snapshots   n, n rows of every snapshot field
  *     events      n, n rows of every event field
@@ -27,8 +28,9 @@
  *     progress    the numbers of shoal_journal_pace; who reads the results skips it
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Version 4 had no progress and nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are
- * those of the lists below, in that order.
+ * Versions before 6 had all that is known before the first step in the header. Version 4 had no progress and nothing
+ * kept, version 3 no logs. Version 2 had no names: its attributes and fields are those of the lists below, in that
+ * order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -51,12 +53,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   5
+#define VERSION   6
 #define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
 
-#define MOST_QUEUED ((size_t)2 << 30)
+#define MOST_QUEUED ((size_t)64 << 20)
 
 enum {
     RECORD_HEADER = 1,
@@ -66,7 +68,8 @@ enum {
     RECORD_EVENTS,
     RECORD_LOGGED,
     RECORD_PROGRESS,
-    RECORD_KEPT
+    RECORD_KEPT,
+    RECORD_BEGUN
 };
 
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
@@ -98,11 +101,19 @@ struct shoal_journal {
 
 /* ---- encoding -------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a payload that stay where they are, after the first `after` of its own. */
+typedef struct lent {
+    size_t after, n;
+    const void *bytes;
+} lent;
+
 /* A payload in the making. Once memory is out it stays `failed` and further puts do nothing. */
 typedef struct buffer {
     unsigned char *data;
     size_t n, capacity;
-    bool failed;
+    bool failed, lends; /* lends: long arrays are not copied: for a record that is written at once */
+    lent *parts;        /* [n_parts] */
+    int n_parts;
 } buffer;
 
 static unsigned char *buffer_grow(buffer *to, size_t n)
@@ -123,9 +134,25 @@ static unsigned char *buffer_grow(buffer *to, size_t n)
     return to->data ? to->data + to->n - n : NULL;
 }
 
+/* Lend bytes to a payload; false: they have to be copied. */
+static bool put_lent(buffer *to, const void *bytes, size_t n)
+{
+    enum { WORTH = 1 << 16 };
+    if (!to->lends || to->failed || n < WORTH || __BYTE_ORDER != __LITTLE_ENDIAN)
+        return false;
+    lent *parts = realloc(to->parts, ((size_t)to->n_parts + 1) * sizeof *parts);
+    if (!parts)
+        return false;
+    to->parts = parts;
+    parts[to->n_parts++] = (lent){to->n, n, bytes};
+    return true;
+}
+
 /* n numbers of 4 or 8 bytes each. */
 static void put_items(buffer *to, const void *items, size_t n, size_t size)
 {
+    if (put_lent(to, items, n * size))
+        return;
     unsigned char *data = buffer_grow(to, n * size);
     if (!data)
         return;
@@ -385,6 +412,12 @@ static void get_layout(cursor *from, int64_t version, const shoal_result *result
     }
 }
 
+/* Whether a part known before the first step comes when the systems begin, and not in the header. */
+static bool comes_later(int64_t version, const part *as)
+{
+    return version > 5 && as->field && !shoal_field_is_known(as->field);
+}
+
 /* Whether records that this program writes have these fields. */
 static bool is_own_layout(const layout *fields)
 {
@@ -483,7 +516,7 @@ static void put_header(buffer *to, const shoal_result *result)
             put_items(to, column->value, (size_t)result->n_systems, sizeof(double));
     }
     for (int f = 0; f < shoal_result_n_fields; f++)
-        if (shoal_result_fields[f].when & SHOAL_FIELD_BEFORE)
+        if (shoal_field_is_known(&shoal_result_fields[f]))
             put_rows(to, result, &shoal_result_fields[f], 0, (size_t)result->n_systems);
     put_logs(to, result);
 }
@@ -499,9 +532,8 @@ static bool get_shape(cursor *from, shape *sizes)
     return !from->bad && sizes->version >= OLDEST && sizes->version <= VERSION && sizes->n_systems >= 1 &&
            sizes->n_bodies >= 1 && sizes->n_bodies <= INT32_MAX && sizes->n_columns >= 0 &&
            sizes->n_columns <= INT32_MAX && sizes->n_swept >= 0 && sizes->n_swept <= sizes->n_columns &&
-           sizes->n_axes >= 0 && sizes->n_axes <= SHOAL_MAX_AXES &&
-           (uint64_t)sizes->n_systems <= from->left / 8 / SHOAL_STATE / (uint64_t)sizes->n_bodies &&
-           (uint64_t)sizes->n_columns <= from->left / 8;
+           sizes->n_axes >= 0 && sizes->n_axes <= SHOAL_MAX_AXES && (uint64_t)sizes->n_systems <= from->left / 8 &&
+           (uint64_t)sizes->n_bodies <= from->left / 8 && (uint64_t)sizes->n_columns <= from->left / 8;
 }
 
 static shoal_status bad_shape(shoal_context *context, const char *path, const shape *sizes)
@@ -524,7 +556,8 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
         status = bad_shape(context, path, &sizes);
         goto fail;
     }
-    status = shoal_result_create(context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
+    status = (sizes.version > 5 ? shoal_result_allocate : shoal_result_create)(
+        context, sizes.n_systems, (int)sizes.n_bodies, (int)sizes.n_columns, &made);
     if (status)
         goto fail;
     made->n_swept = (int)sizes.n_swept;
@@ -545,7 +578,7 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
             get_items(from, column->value, (size_t)made->n_systems, sizeof(double));
     }
     for (int f = 0; f < fields->n; f++)
-        if (fields->parts[f].when & SHOAL_FIELD_BEFORE)
+        if ((fields->parts[f].when & SHOAL_FIELD_BEFORE) && !comes_later(sizes.version, &fields->parts[f]))
             get_rows(from, made, &fields->parts[f], 0, (size_t)made->n_systems);
     if (sizes.version > 3)
         status = get_logs(context, from, made);
@@ -561,6 +594,20 @@ static shoal_status get_header(shoal_context *context, cursor *from, const char 
 fail:
     shoal_result_destroy(&made);
     return status;
+}
+
+/* Systems that begin, right after those before them. *n_begun: of all. */
+static void get_begun(cursor *from, shoal_result *result, const layout *fields, long *n_begun)
+{
+    const uint64_t first = (uint64_t)get_int(from), n = (uint64_t)get_int(from);
+    from->bad = from->bad || first != (uint64_t)*n_begun || n > (uint64_t)(result->n_systems - *n_begun);
+    if (from->bad)
+        return;
+    shoal_result_blank(result, (long)first, (long)n);
+    for (int f = 0; f < fields->n; f++)
+        if ((fields->parts[f].when & SHOAL_FIELD_BEFORE) && comes_later(fields->version, &fields->parts[f]))
+            get_rows(from, result, &fields->parts[f], first, n);
+    *n_begun += (long)n;
 }
 
 static void get_systems(cursor *from, shoal_result *result, const layout *fields)
@@ -674,19 +721,44 @@ static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
 static const char cannot_append[] = "cannot append to the journal",
                   cannot_sync[] = "cannot write the journal to the disk";
 
+/* Part k of a payload: its own bytes before each part that is lent, that one, and the last of its own. False: there are
+ * no more. */
+static bool part_of_payload(const buffer *payload, int k, const void **bytes, size_t *n)
+{
+    const int i = k / 2;
+    if (i > payload->n_parts || (i == payload->n_parts && k % 2))
+        return false;
+    const size_t from = i > 0 ? payload->parts[i - 1].after : 0,
+                 to = i < payload->n_parts ? payload->parts[i].after : payload->n;
+    *bytes = k % 2 ? payload->parts[i].bytes : payload->data ? payload->data + from : NULL;
+    *n = k % 2 ? payload->parts[i].n : to - from;
+    return true;
+}
+
 /* Write a record. On failure (false, errno) the file ends where it did before. */
-static bool write_record(shoal_journal *journal, uint32_t type, const void *payload, size_t size)
+static bool write_record(shoal_journal *journal, uint32_t type, const buffer *payload)
 {
     unsigned char head[HEAD_SIZE];
-    uint64_t size_le = htole64((uint64_t)size);
+    const void *bytes;
+    uint64_t size = payload->n;
+    for (int i = 0; i < payload->n_parts; i++)
+        size += payload->parts[i].n;
+    const uint64_t size_le = htole64(size);
+    size_t n;
     type = htole32(type);
     memcpy(head, MAGIC, 4);
     memcpy(head + 4, &type, 4);
     memcpy(head + 8, &size_le, 8);
-    uint32_t crc = htole32(shoal_crc32c(shoal_crc32c(0, head, 16), payload, size));
+    uint32_t crc = shoal_crc32c(0, head, 16);
+    for (int k = 0; part_of_payload(payload, k, &bytes, &n); k++)
+        crc = shoal_crc32c(crc, bytes, n);
+    crc = htole32(crc);
     memcpy(head + 16, &crc, 4);
-    if (!write_all(journal->fd, head, sizeof head, journal->length) ||
-        !write_all(journal->fd, payload, size, journal->length + HEAD_SIZE)) {
+    int64_t at = journal->length + HEAD_SIZE;
+    bool good = write_all(journal->fd, head, sizeof head, journal->length);
+    for (int k = 0; good && part_of_payload(payload, k, &bytes, &n); k++, at += (int64_t)n)
+        good = write_all(journal->fd, bytes, n, at);
+    if (!good) {
         const int error = errno;
         /* Best effort: if even this fails, readers stop at the torn record and the next append overwrites it. */
         int cut = ftruncate(journal->fd, journal->length);
@@ -711,7 +783,7 @@ static void work_once(shoal_journal *journal)
     journal->busy = true;
     pthread_mutex_unlock(&journal->lock);
     if (!skip)
-        done = record->type ? write_record(journal, record->type, record->payload, record->size)
+        done = record->type ? write_record(journal, record->type, &(buffer){.data = record->payload, .n = record->size})
                             : !fdatasync(journal->fd);
     const int error = errno;
     free(record->payload);
@@ -798,23 +870,24 @@ static shoal_status enqueue(shoal_journal *journal, uint32_t type, void *payload
 
 /* ---- records --------------------------------------------------------------------------------------------------- */
 
-/* Append a record. payload: the journal's from now on. */
-static shoal_status append(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+static buffer payload_for(const shoal_journal *journal)
 {
-    if (journal->background)
-        return enqueue(journal, type, payload, size);
-    const shoal_status status = write_record(journal, type, payload, size) ? SHOAL_OK
-                                                                           : journal_error(journal, cannot_append);
-    free(payload);
-    return status;
+    return (buffer){.lends = !journal->background};
 }
 
+/* Append a record. payload: the journal's from now on. */
 static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer *payload)
 {
-    if (!payload->failed)
-        return append(journal, type, payload->data, payload->n);
+    shoal_status status = SHOAL_OK;
+    if (!payload->failed && journal->background)
+        return enqueue(journal, type, payload->data, payload->n);
+    if (payload->failed)
+        status = shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+    else if (!write_record(journal, type, payload))
+        status = journal_error(journal, cannot_append);
     free(payload->data);
-    return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+    free(payload->parts);
+    return status;
 }
 
 /* The object, its file opened and locked. */
@@ -859,7 +932,7 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
     made->n_systems = result->n_systems;
     made->n_bodies = result->n_bodies;
     made->n_columns = result->n_columns;
-    buffer payload = {0};
+    buffer payload = payload_for(made);
     put_header(&payload, result);
     status = append_buffer(made, RECORD_HEADER, &payload);
     if (!status)
@@ -922,6 +995,22 @@ static shoal_status check_shape(const shoal_journal *journal, const shoal_result
                       result->n_systems, result->n_bodies, result->n_columns);
 }
 
+shoal_status shoal_journal_begun(shoal_journal *journal, const shoal_result *result, long first, long n)
+{
+    const shoal_status status = check_shape(journal, result);
+    if (status || n <= 0)
+        return status;
+    if (first < 0 || n > result->n_systems - first)
+        return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first + n - 1);
+    buffer payload = payload_for(journal);
+    put_int(&payload, first);
+    put_int(&payload, n);
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if ((shoal_result_fields[f].when & SHOAL_FIELD_BEFORE) && !shoal_field_is_known(&shoal_result_fields[f]))
+            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)n);
+    return append_buffer(journal, RECORD_BEGUN, &payload);
+}
+
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list)
 {
     shoal_status status = check_shape(journal, result);
@@ -930,7 +1019,7 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     for (long i = 0; i < n_list; i++)
         if (list[i] < 0 || list[i] >= result->n_systems)
             return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %d", journal->path, list[i]);
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_int(&payload, n_list);
     for (long i = 0; i < n_list; i++)
         put_int(&payload, list[i]);
@@ -953,7 +1042,7 @@ static shoal_status put_more(shoal_journal *journal, const shoal_result *result,
         return status;
     if (first < 0)
         return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first);
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_int(&payload, n - first);
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (shoal_result_fields[f].when & when)
@@ -977,7 +1066,7 @@ shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *re
     const shoal_status status = check_shape(journal, result);
     if (status || first >= log->n_rows)
         return status;
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_int(&payload, l);
     put_int(&payload, log->n_rows - first);
     for (int c = 0; c < log->n_columns; c++)
@@ -992,7 +1081,7 @@ shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *resu
     const shoal_status status = check_shape(journal, result);
     if (status || n == 0)
         return status;
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_int(&payload, (int64_t)n);
     put_int(&payload, kept->width);
     put_items(&payload, kept->system + first, n, sizeof *kept->system);
@@ -1002,7 +1091,7 @@ shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *resu
 
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
 {
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_items(&payload, state, size, 1);
     return append_buffer(journal, RECORD_CHECKPOINT, &payload);
 }
@@ -1010,7 +1099,7 @@ shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state,
 shoal_status shoal_journal_progress(shoal_journal *journal, const shoal_journal_pace *pace)
 {
     const double numbers[] = {pace->fraction, pace->began, pace->seconds};
-    buffer payload = {0};
+    buffer payload = payload_for(journal);
     put_items(&payload, numbers, SHOAL_COUNT(numbers), sizeof *numbers);
     return append_buffer(journal, RECORD_PROGRESS, &payload);
 }
@@ -1161,6 +1250,29 @@ fail:
     return status;
 }
 
+/* The record just read, into the result. *n_begun: systems that have begun. */
+static shoal_status get_record(const reader *from, shoal_result *result, const layout *fields, long *n_begun)
+{
+    shoal_context *context = from->context;
+    cursor record = {from->payload.data, from->payload.n, false, false};
+    shoal_status status = SHOAL_OK;
+    switch (from->type) {
+    case RECORD_SYSTEMS: get_systems(&record, result, fields); break;
+    case RECORD_SNAPSHOTS: status = get_more(context, &record, result, fields, SHOAL_FIELD_SNAPSHOT); break;
+    case RECORD_EVENTS: status = get_more(context, &record, result, fields, SHOAL_FIELD_EVENT); break;
+    case RECORD_LOGGED: status = get_logged(context, &record, result); break;
+    case RECORD_KEPT: status = get_kept(context, &record, result); break;
+    case RECORD_BEGUN: get_begun(&record, result, fields, n_begun); break;
+    case RECORD_CHECKPOINT:
+    case RECORD_PROGRESS: record.left = 0; break;
+    default: record.bad = true;
+    }
+    return status || !(record.bad || record.left)
+               ? status
+               : shoal_fail(context, SHOAL_E_INPUT, "%s: the record of type %u before byte %lld makes no sense",
+                            from->path, (unsigned)from->type, (long long)from->at);
+}
+
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
                                 size_t *size)
 {
@@ -1186,39 +1298,25 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     int64_t end = from.size;
+    long n_begun = fields.version > 5 ? 0 : made->n_systems;
     if (state)
         status = find_restart(&from, &end);
     if (status)
         goto fail;
     while (from.at < end && next_record(&from, &status)) {
-        cursor record = {from.payload.data, from.payload.n, false, false};
-        switch (from.type) {
-        case RECORD_SYSTEMS: get_systems(&record, made, &fields); break;
-        case RECORD_SNAPSHOTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_SNAPSHOT); break;
-        case RECORD_EVENTS: status = get_more(context, &record, made, &fields, SHOAL_FIELD_EVENT); break;
-        case RECORD_LOGGED: status = get_logged(context, &record, made); break;
-        case RECORD_KEPT: status = get_kept(context, &record, made); break;
-        case RECORD_CHECKPOINT:
-            record.left = 0;
-            if (!state || from.at < end)
-                break;
+        status = get_record(&from, made, &fields, &n_begun);
+        if (status)
+            goto fail;
+        if (from.type == RECORD_CHECKPOINT && state && from.at == end) {
             checkpoint = from.payload.data; /* the last one: hand the memory over */
             checkpoint_size = from.payload.n;
             from.payload = (buffer){0};
-            break;
-        case RECORD_PROGRESS: record.left = 0; break;
-        default: record.bad = true;
-        }
-        if (status)
-            goto fail;
-        if (record.bad || record.left) {
-            status = shoal_fail(context, SHOAL_E_INPUT, "%s: the record of type %u before byte %lld makes no sense",
-                                path, (unsigned)from.type, (long long)from.at);
-            goto fail;
         }
     }
     if (status)
         goto fail;
+    if (!state)
+        shoal_result_blank(made, n_begun, made->n_systems - n_begun);
     if (fields.version < 4)
         status = shoal_result_take_old_transits(context, made);
     if (!status)

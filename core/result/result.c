@@ -109,26 +109,46 @@ static void field_set_data(shoal_result *result, const shoal_field *field, void 
     memcpy((char *)result + field->offset, &data, sizeof data);
 }
 
-/* An array of a field with every row "nothing known yet"; NULL when memory is out. */
+/* An array of a field, zero; NULL when memory is out. */
 static void *field_allocate(const shoal_field *field, const shoal_result *result, size_t n_rows)
 {
-    size_t items, bytes;
-    if (__builtin_mul_overflow(n_rows, shoal_field_row_items(field, result), &items) ||
-        __builtin_mul_overflow(items, shoal_field_item_size(field), &bytes))
-        return NULL;
-    void *data = calloc(items, shoal_field_item_size(field));
-    if (!data)
-        return NULL;
-    if (field->type == SHOAL_FIELD_INDEX)
-        memset(data, 0xff, bytes); /* all -1 */
-    if (field->type == SHOAL_FIELD_DOUBLE || field->type == SHOAL_FIELD_STATES)
-        for (size_t i = 0; i < items; i++)
-            ((double *)data)[i] = NAN;
-    return data;
+    size_t items;
+    return __builtin_mul_overflow(n_rows, shoal_field_row_items(field, result), &items)
+               ? NULL
+               : calloc(items, shoal_field_item_size(field));
+}
+
+void shoal_result_blank(shoal_result *result, long first, long n)
+{
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (!(shoal_result_fields[f].when & (SNAPSHOT | EVENT)) && !shoal_field_is_known(&shoal_result_fields[f]))
+            shoal_result_clear(result, &shoal_result_fields[f], (size_t)first, (size_t)n);
+    for (long s = first; s < first + n; s++) {
+        result->n_final[s] = result->n_live[s];
+        result->n_steps[s] = 0.0;
+    }
+    for (int c = result->n_swept; c < result->n_columns; c++)
+        for (long s = first; s < first + n; s++)
+            result->columns[c].value[s] = NAN;
 }
 
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
                                  shoal_result **result)
+{
+    const shoal_status status = shoal_result_allocate(context, n_systems, n_bodies, n_columns, result);
+    if (status)
+        return status;
+    for (int f = 0; f < shoal_result_n_fields; f++)
+        if (shoal_field_is_known(&shoal_result_fields[f]))
+            shoal_result_clear(*result, &shoal_result_fields[f], 0, (size_t)n_systems);
+    for (long s = 0; s < n_systems; s++)
+        (*result)->n_live[s] = n_bodies;
+    shoal_result_blank(*result, 0, n_systems);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_result_allocate(shoal_context *context, long n_systems, int n_bodies, int n_columns,
+                                   shoal_result **result)
 {
     *result = NULL;
     if (n_systems < 1 || n_bodies < 1 || n_columns < 0)
@@ -152,19 +172,11 @@ shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_b
             goto fail;
         field_set_data(made, field, data);
     }
-    for (long s = 0; s < n_systems; s++) {
-        made->id[s] = s;
-        made->outcome[s] = SHOAL_RUNNING;
-        made->n_live[s] = made->n_final[s] = n_bodies;
-        made->n_steps[s] = 0.0;
-    }
     for (int c = 0; c < n_columns; c++) {
         made->n_columns = c + 1;
         made->columns[c].value = calloc((size_t)n_systems, sizeof(double));
         if (!made->columns[c].value)
             goto fail;
-        for (long s = 0; s < n_systems; s++)
-            made->columns[c].value[s] = NAN;
     }
     *result = made;
     return SHOAL_OK;

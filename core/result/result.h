@@ -110,6 +110,11 @@ struct shoal_result {
 /* Allocate per-system arrays (outcome running, states NaN) and n_columns empty columns. */
 shoal_status shoal_result_create(shoal_context *context, long n_systems, int n_bodies, int n_columns,
                                  shoal_result **result);
+/* The same without values: memory that nobody has written takes no room. blank: give rows these values, but where they
+ * are known before the systems begin (shoal_field_is_known, swept columns). */
+shoal_status shoal_result_allocate(shoal_context *context, long n_systems, int n_bodies, int n_columns,
+                                   shoal_result **result);
+void shoal_result_blank(shoal_result *result, long first, long n);
 void shoal_result_destroy(shoal_result **result);
 /* Compare the bits of two systems: initial state, end, columns. Returns the name of what differs, or NULL. */
 const char *shoal_result_difference(const shoal_result *a, long row_a, const shoal_result *b, long row_b);
@@ -189,6 +194,12 @@ bool shoal_result_has(const char *name);
 extern const int shoal_result_n_fields;
 extern const shoal_attribute shoal_result_attributes[];
 extern const int shoal_result_n_attributes;
+
+/* Whether a field of systems is known of all of them before the first one begins: what is given but for the states. */
+static inline bool shoal_field_is_known(const shoal_field *field)
+{
+    return (field->when & SHOAL_FIELD_BEFORE) && field->type != SHOAL_FIELD_STATES;
+}
 
 /* Bytes of an item (int, int64_t, double); items of a row. */
 size_t shoal_field_item_size(const shoal_field *field);
@@ -289,7 +300,7 @@ shoal_status shoal_select_outcome(shoal_context *context, const char *option, co
 typedef struct shoal_journal shoal_journal;
 
 /* Begin a journal at path; refused if it exists. Writes the header: all that is known of the result before the first
- * step (config, plan, units, names, axes, swept columns, logs, initial states). */
+ * step (config, plan, units, names, axes, swept columns, logs) but the initial states. */
 shoal_status shoal_journal_create(shoal_context *context, const char *path, const shoal_result *result,
                                   shoal_journal **journal);
 /* Open an existing journal to continue from its last checkpoint, or from its header if it has none. What follows is cut
@@ -299,6 +310,8 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
 /* Give its file this name; who had it is replaced. */
 shoal_status shoal_journal_rename(shoal_journal *journal, const char *path);
 void shoal_journal_close(shoal_journal **journal);
+/* Append the initial states of n systems, which begin. */
+shoal_status shoal_journal_begun(shoal_journal *journal, const shoal_result *result, long first, long n);
 /* Append the rows of systems that have ended; list: their indices in the result. */
 shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *result, const int *list, long n_list);
 /* Append the snapshot rows first..n_snapshots-1 of the result. */
@@ -331,7 +344,8 @@ shoal_status shoal_journal_background(shoal_journal *journal);
 shoal_status shoal_journal_finish(shoal_journal *journal);
 /* Read all committed records.
  *   state  out  the last checkpoint, malloc'd (NULL: there is none); results after it are dropped, since the restart
- *               makes them again. If state is NULL, all results are kept. */
+ *               makes them again, and rows of systems that have not begun are not blank. If state is NULL, all results
+ *               are kept. */
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
                                 size_t *size);
 
@@ -339,6 +353,8 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
 
 /* Write to a temporary name beside path, then rename it, so that the file is complete or absent. */
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
+/* The same, and destroy the result: as the file grows in memory, the arrays go. */
+shoal_status shoal_store_write_last(shoal_context *context, const char *path, shoal_result **result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
 /* What is known of a result file without reading its rows. config: malloc'd. */

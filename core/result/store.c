@@ -272,12 +272,14 @@ static size_t growth_step(const shoal_result *result)
     return bytes < 0x80000 ? 0x10000 : bytes > 0x20000000 ? 0x4000000 : (size_t)(bytes / 8);
 }
 
-shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
+/* releases: see shoal_h5 */
+static shoal_status write_file(shoal_context *context, const char *path, const shoal_result *result, bool releases)
 {
     store at = {0};
     shoal_status status = shoal_h5_create(context, path, H5F_LIBVER_V110, growth_step(result), &at.h5);
     if (status)
         return status;
+    at.h5.releases = releases;
     status = types_open(&at);
     if (!status)
         status = write_groups(&at);
@@ -297,6 +299,18 @@ shoal_status shoal_store_write(shoal_context *context, const char *path, const s
         status = shoal_store_write_kept(&at.h5, result);
     types_close(&at);
     return shoal_h5_save(&at.h5, status);
+}
+
+shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
+{
+    return write_file(context, path, result, false);
+}
+
+shoal_status shoal_store_write_last(shoal_context *context, const char *path, shoal_result **result)
+{
+    const shoal_status status = write_file(context, path, *result, true);
+    shoal_result_destroy(result);
+    return status;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */

@@ -311,6 +311,7 @@ static shoal_status run_again(const shoal_study *study, caller *to, shoal_result
         .stride = 1,
         .system = NAN,
         .slice_steps = study->slice_steps,
+        .wave = study->wave,
         .seed = study->seed,
         .checkpoint_s = study->checkpoint_s,
         .output = path,

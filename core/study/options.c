@@ -108,6 +108,7 @@ shoal_status shoal_study_read_options(const shoal_config *config, shoal_study *s
         if (config_setting_get_member(integrator, steps[i].name))
             *steps[i].value = shoal_config_number(config, integrator, "integrator", steps[i].name);
     study->slice_steps = (long)shoal_config_number(config, run, "run", "slice_steps");
+    study->wave = (long)shoal_config_number(config, run, "run", "wave");
     study->checkpoint_s = shoal_config_number(config, run, "run", "checkpoint_s");
     snprintf(study->epoch, sizeof study->epoch, "%s",
              shoal_config_string(config_root_setting(&config->tree), "epoch", ""));

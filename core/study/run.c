@@ -2,7 +2,12 @@
  *
  * run.c: runs a study from its systems to its result file, and goes on where a killed run left off.
  *
- *     plan -> result (header, initial states) -> journal -> [ slice | rows of the slice before -> journal ]* -> HDF5
+ *     result (header) -> journal -> [ wave: plan, initial states -> [ slice | rows of the slice before -> journal ]* ]*
+ *     -> HDF5
+ *
+ * The systems come in waves: those of a wave have a plan, and when all of them have ended, the plan goes and so does
+ * what the study's ensemble has of them. So there is either a system's beginning in memory or what has become of it. No
+ * result depends on the waves.
  *
  * Every system has its own next output time and goes on from there at once: none waits for another. A row is final once
  * it is in the result; those of a slice, of systems that ended in it or came to an output time, are made while the next
@@ -14,11 +19,13 @@
  * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
  * input, the barycentre's motion added back.
  *
- * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time.
+ * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time. The file is made in
+ * memory, and each array of the result goes as soon as it has it.
  */
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,16 +44,32 @@
 
 #define WORTH_THREADS 4096 /* systems from which loops over them are shared among threads */
 
-/* What a checkpoint in the journal begins with; the output times that each system has passed and the plan's state
- * follow. */
+/* By default each wave after the first has a part of all systems, since it costs a plan; but at least so many. A GPU's
+ * threads want more of them. */
+#define WAVES          32
+#define LEAST_WAVE     65536
+#define LEAST_GPU_WAVE 262144
+
+#define PIECE 65536              /* systems of a record in a journal that is written anew */
+#define MUCH  ((size_t)16 << 20) /* bytes of superseded checkpoints */
+
+/* What a checkpoint in the journal begins with; the output times that each system of the wave has passed and the plan's
+ * state follow. */
 typedef struct checkpoint_head {
     int64_t n_snapshots; /* rows there were */
+    int64_t first, n;    /* systems of the wave */
+    double steps;        /* system-steps of the waves before it */
 } checkpoint_head;
 
 typedef struct study_run {
     shoal_study *study;
     shoal_context *context;
     shoal_plan *plan;
+    /* the systems of the wave, which the plan moves; their first row in the result. Other indices of systems here are
+     * those in the wave. */
+    shoal_ensemble wave;
+    long first;
+    bool on_gpu; /* the wave before is, or was */
     shoal_result *result;
     shoal_journal *journal;
     char journal_path[PATH_MAX];
@@ -54,7 +77,7 @@ typedef struct study_run {
 
     double *schedule; /* [n_schedule] output times strictly between start and end, in the order in which they are met */
     long n_schedule;
-    int64_t *cursor;       /* [n_systems] of them that a system has passed */
+    int64_t *cursor;       /* [wave] of them that a system has passed */
     bool at_start, at_end; /* snapshots of the initial and of the surviving states are wanted */
 
     struct source {
@@ -64,15 +87,15 @@ typedef struct study_run {
     int *asked;
     double *asked_time; /* when, in the plan's times */
     long n_ended, n_due;
-    int *ended;       /* [n_systems] for writing the journal anew */
-    bool *due;        /* [n_systems] */
+    bool *due;        /* [wave] */
     char *checkpoint; /* [checkpoint_size] */
     size_t checkpoint_size;
     bool checkpoint_due; /* it is of the last slice and not in the journal yet */
 
     long n_by_outcome[SHOAL_OUTCOMES];
-    double progress_total;                 /* of all systems over the whole run, as shoal_plan_progress */
-    double steps_before;                   /* system-steps of earlier processes */
+    double progress_total;                 /* of the wave's systems over the whole run, as shoal_plan_progress */
+    double steps_done;                     /* system-steps of the waves before */
+    double steps_before;                   /* of earlier processes */
     double fraction_before;                /* done by earlier processes */
     double began, committed, checkpointed; /* wall clock, s */
     long n_kept;                           /* of the systems at their end, in the journal */
@@ -111,14 +134,16 @@ static shoal_status create_plan(study_run *run)
 {
     shoal_study *study = run->study;
     shoal_findings findings = {.maker = SHOAL_MAKER_CALLER}; /* the study's has counted these systems */
-    const shoal_status status = shoal_plan_try(run->context, study->ensemble, &study->options, &findings, &run->plan);
+    if (run->wave.n_systems < study->ensemble->n_systems)
+        findings.maker = SHOAL_MAKER_PART;
+    const shoal_status status = shoal_plan_try(run->context, &run->wave, &study->options, &findings, &run->plan);
     study->findings.fault = findings.fault;
     return status ? shoal_study_refused(study, status) : SHOAL_OK;
 }
 
 shoal_status shoal_study_tune(shoal_study *study, shoal_tuned *rows, int *n_rows, char *line, size_t line_size)
 {
-    study_run run = {.study = study, .context = study->context};
+    study_run run = {.study = study, .context = study->context, .wave = *study->ensemble};
     *n_rows = 0;
     study->options.engine = "cuda";
     study->options.tune = "always";
@@ -173,7 +198,7 @@ static shoal_status create_schedule(study_run *run)
 
 static int system_outcome(const study_run *run, long system)
 {
-    return (int)*shoal_ensemble_field(run->study->ensemble, SHOAL_SYS_OUTCOME, system);
+    return (int)*shoal_ensemble_field(&run->wave, SHOAL_SYS_OUTCOME, system);
 }
 
 /* Coordinate q (x y z vx vy vz) of a body in the plan's snapshot array. */
@@ -193,10 +218,23 @@ static void put_body(const shoal_units *units, double m, const double coordinate
     }
 }
 
+/* The row of a system's initial state. */
+static void put_initial(const shoal_study *study, const shoal_ensemble *ensemble, long system, double *row)
+{
+    shoal_body bodies[ensemble->n_bodies];
+    const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system);
+
+    shoal_ensemble_get_bodies(ensemble, system, bodies);
+    for (int b = 0; b < n_live; ++b) {
+        const double coordinate[6] = {bodies[b].x, bodies[b].y, bodies[b].z, bodies[b].vx, bodies[b].vy, bodies[b].vz};
+        put_body(&study->units, bodies[b].m, coordinate, row + b * SHOAL_STATE);
+    }
+}
+
 /* The row of the state that the plan's snapshot array holds for time t; bodies that are not there are NaN. */
 static void put_snapshot(const study_run *run, long system, double t, double *row)
 {
-    const shoal_ensemble *ensemble = run->study->ensemble;
+    const shoal_ensemble *ensemble = &run->wave;
     const double *centre = ensemble->centre[system];
     const double elapsed = t - *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system);
 
@@ -220,22 +258,24 @@ static void put_snapshot(const study_run *run, long system, double t, double *ro
 /* Energy of the state in the plan's snapshot array. */
 static double snapshot_energy(const study_run *run, long system)
 {
-    const shoal_ensemble *ensemble = run->study->ensemble;
+    const shoal_ensemble *ensemble = &run->wave;
+    const int n_live = run->result->n_live[run->first + system];
     shoal_body bodies[ensemble->n_bodies];
 
-    for (int i = 0; i < run->result->n_live[system]; ++i) {
+    for (int i = 0; i < n_live; ++i) {
         bodies[i].m = *shoal_ensemble_body(ensemble, i, SHOAL_M, system);
         for (int q = 0; q < 6; ++q) {
             (&bodies[i].x)[q] = snapshot_at(run->plan, system, i, q);
         }
     }
-    return shoal_bodies_energy(ensemble, run->result->n_live[system], bodies);
+    return shoal_bodies_energy(ensemble, n_live, bodies);
 }
 
 /* How far a system has come; its last state is in the plan's snapshot array. */
 static void record_state(study_run *run, long system)
 {
-    const shoal_ensemble *ensemble = run->study->ensemble;
+    const shoal_ensemble *ensemble = &run->wave;
+    const long row = run->first + system;
     shoal_result *result = run->result;
     const double step = *shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system);
     const double t_last = system_outcome(run, system) == SHOAL_SURVIVED
@@ -243,55 +283,75 @@ static void record_state(study_run *run, long system)
                               : shoal_plan_time(run->plan, system);
     const double energy_start = ensemble->energy_start[system];
 
-    result->n_steps[system] = floor(step);
-    result->n_final[system] = shoal_ensemble_n_left(ensemble, system);
-    result->t_final[system] = shoal_units_time(&run->study->units, t_last);
-    result->dE_final[system] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) /
-                               fabs(energy_start);
-    put_snapshot(run, system, t_last, result->final + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
+    result->n_steps[row] = floor(step);
+    result->n_final[row] = shoal_ensemble_n_left(ensemble, system);
+    result->t_final[row] = shoal_units_time(&run->study->units, t_last);
+    result->dE_final[row] = (snapshot_energy(run, system) - ensemble->energy_jump[system] - energy_start) /
+                            fabs(energy_start);
+    put_snapshot(run, system, t_last, result->final + (size_t)row * (size_t)result->n_bodies * SHOAL_STATE);
 }
 
 /* The row of a system that has ended; its last state is in the plan's snapshot array. */
 static void record_end(study_run *run, long system)
 {
     const shoal_study *study = run->study;
-    const shoal_ensemble *ensemble = study->ensemble;
+    const shoal_ensemble *ensemble = &run->wave;
+    const long row = run->first + system;
     shoal_result *result = run->result;
     const int outcome = system_outcome(run, system);
     const double t_stop = outcome == SHOAL_SURVIVED ? shoal_plan_absolute_time(run->plan, system, run->plan->t_end)
                                                     : *shoal_ensemble_field(ensemble, SHOAL_SYS_T_STOP, system);
 
     record_state(run, system);
-    result->outcome[system] = outcome;
-    result->t_stop[system] = shoal_units_time(&run->study->units, t_stop);
-    result->body_a[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
-    result->body_b[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
+    result->outcome[row] = outcome;
+    result->t_stop[row] = shoal_units_time(&run->study->units, t_stop);
+    result->body_a[row] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_A, system);
+    result->body_b[row] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_BODY_B, system);
     for (int c = result->n_swept; c < result->n_columns; ++c) {
         const struct source *from = &run->source[c - result->n_swept];
         const char *dimension =
             shoal_plugs_of(study->context)->monitors[from->monitor]->columns[from->column].dimension;
-        result->columns[c].value[system] = shoal_plan_column_value(run->plan, from->monitor, from->column, from->part,
-                                                                   system) /
-                                           unit_size(study, dimension);
+        result->columns[c].value[row] = shoal_plan_column_value(run->plan, from->monitor, from->column, from->part,
+                                                                system) /
+                                        unit_size(study, dimension);
     }
 }
 
-/* The row of a system that cannot be integrated at all. */
-static void record_invalid(study_run *run, long system)
+/* The rows of a part of the study's systems that begins. */
+static void record_begin(study_run *run, const shoal_ensemble *part, long first)
 {
-    run->result->outcome[system] = system_outcome(run, system);
-    run->result->t_stop[system] = run->result->t_initial[system];
-    run->result->n_steps[system] = 0;
+    shoal_result *result = run->result;
+    const size_t state = (size_t)result->n_bodies * SHOAL_STATE;
+
+    shoal_result_blank(result, first, part->n_systems);
+    for (long system = 0; system < part->n_systems; ++system) {
+        const long row = first + system;
+        if (result->outcome[row] == SHOAL_INVALID) {
+            result->t_stop[row] = result->t_initial[row];
+        } else {
+            put_initial(run->study, part, system, result->initial + (size_t)row * state);
+        }
+    }
 }
 
 /* Where the systems still running are, for the file that an interrupted run leaves; its journal does not need it. */
 static shoal_status record_running(study_run *run)
 {
     const shoal_plan *plan = run->plan;
+    shoal_result *result = run->result;
+    const size_t state = (size_t)result->n_bodies * SHOAL_STATE;
+    const long next = run->first + run->wave.n_systems, left = result->n_systems - next;
     const shoal_status status = shoal_plan_snapshot(run->plan, NAN, plan->list, plan->n_list);
 
     for (long k = 0; k < plan->n_list && status == SHOAL_OK; ++k) {
         record_state(run, plan->list[k]);
+    }
+    if (status == SHOAL_OK && left > 0) {
+        const shoal_ensemble rest = shoal_ensemble_part(run->study->ensemble, next, left);
+        record_begin(run, &rest, next);
+        memcpy(result->final + (size_t)next * state, result->initial + (size_t)next * state,
+               (size_t)left * state * sizeof *result->final);
+        memcpy(result->t_final + next, result->t_initial + next, (size_t)left * sizeof *result->t_final);
     }
     return status;
 }
@@ -336,7 +396,7 @@ static void put_snapshots_part(void *user, long from, long to)
             time = shoal_units_time(&run->study->units, when);
             last = when;
         }
-        result->snapshot_system[first + k] = system[k];
+        result->snapshot_system[first + k] = run->first + system[k];
         result->snapshot_time[first + k] = time;
         put_snapshot(run, system[k], when,
                      result->snapshot + (size_t)(first + k) * (size_t)result->n_bodies * SHOAL_STATE);
@@ -358,13 +418,15 @@ static shoal_status put_snapshots(study_run *run)
     return SHOAL_OK;
 }
 
-/* Snapshot rows copied from rows that are there: the initial states, or the final states of the survivors. */
-static shoal_status copy_snapshots(study_run *run, const double *times, const double *states, int outcome)
+/* Snapshot rows copied from rows that are there, from first to end - 1: the initial states, or the final states of the
+ * survivors. */
+static shoal_status copy_snapshots(study_run *run, const double *times, const double *states, int outcome,
+                                   int64_t first, int64_t end)
 {
     shoal_result *result = run->result;
     shoal_status status = SHOAL_OK;
 
-    for (int64_t system = 0; system < result->n_systems && status == SHOAL_OK; ++system) {
+    for (int64_t system = first; system < end && status == SHOAL_OK; ++system) {
         if (result->outcome[system] == outcome) {
             status = shoal_result_append(run->context, result, 1, &system, &times[system],
                                          states + (size_t)system * (size_t)result->n_bodies * SHOAL_STATE);
@@ -429,13 +491,22 @@ static shoal_status create_radii(study_run *run)
     return SHOAL_OK;
 }
 
+/* The swept columns of the study are the result's, or again the study's, whose own hold nothing meanwhile. */
+static void exchange_swept(study_run *run)
+{
+    for (int c = 0; run->result && c < run->study->n_swept; ++c) {
+        double *value = run->result->columns[c].value;
+        run->result->columns[c].value = run->study->swept[c].value;
+        run->study->swept[c].value = value;
+    }
+}
+
+/* Everything of the result that is known before the first step, but the initial states. */
 static shoal_status create_result(study_run *run)
 {
     const shoal_monitor *monitor;
     const shoal_study *study = run->study;
     const shoal_ensemble *ensemble = study->ensemble;
-    const size_t n_bodies = (size_t)ensemble->n_bodies;
-    shoal_body *bodies = NULL;
     int n_columns = study->n_swept;
 
     for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
@@ -443,32 +514,30 @@ static shoal_status create_result(study_run *run)
             n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
         }
     }
-    shoal_status status = shoal_result_create(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns,
-                                              &run->result);
+    shoal_status status = shoal_result_allocate(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns,
+                                                &run->result);
     if (status != SHOAL_OK) {
         return status;
     }
+    exchange_swept(run);
     shoal_result *result = run->result;
     result->config_text = strdup(study->config_text);
     result->plan_line = strdup(run->plan ? shoal_plan_line(run->plan) : "");
     run->source = calloc((size_t)(n_columns - study->n_swept) + 1, sizeof *run->source);
-    bodies = calloc(n_bodies, sizeof *bodies);
-    if (!result->config_text || !result->plan_line || !run->source || !bodies) {
-        status = shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the result");
-        goto fail;
+    if (!result->config_text || !result->plan_line || !run->source) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for the result");
     }
     snprintf(result->version, sizeof result->version, "%s", shoal_version());
     snprintf(result->epoch, sizeof result->epoch, "%s", study->epoch);
     result->units = study->units;
     result->seed = study->seed;
-    memcpy(result->body_name, study->body_name, n_bodies * sizeof *result->body_name);
+    memcpy(result->body_name, study->body_name, (size_t)ensemble->n_bodies * sizeof *result->body_name);
     result->n_axes = study->n_axes;
     memcpy(result->axes, study->axes, sizeof result->axes);
 
     result->n_swept = study->n_swept;
     for (int c = 0; c < study->n_swept; ++c) {
         double *value = result->columns[c].value;
-        memcpy(value, study->swept[c].value, (size_t)result->n_systems * sizeof *value);
         result->columns[c] = study->swept[c];
         result->columns[c].value = value;
     }
@@ -485,29 +554,15 @@ static shoal_status create_result(study_run *run)
         }
     }
     for (long system = 0; system < result->n_systems; ++system) {
-        double *row = result->initial + (size_t)system * n_bodies * SHOAL_STATE;
+        const bool runs = !shoal_ensemble_is_invalid(ensemble, system);
         result->id[system] = ensemble->id[system];
-        result->t_initial[system] = shoal_units_time(&run->study->units,
+        result->t_initial[system] = shoal_units_time(&study->units,
                                                      *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
-        if (system_outcome(run, system) != SHOAL_RUNNING) {
-            result->n_live[system] = result->n_final[system] = 0;
-            record_invalid(run, system);
-            continue;
-        }
-        result->n_live[system] = result->n_final[system] = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE,
-                                                                                      system);
-        shoal_ensemble_get_bodies(ensemble, system, bodies);
-        for (int b = 0; b < result->n_live[system]; ++b) {
-            const shoal_body *body = &bodies[b];
-            const double coordinate[6] = {body->x, body->y, body->z, body->vx, body->vy, body->vz};
-            put_body(&study->units, body->m, coordinate, row + b * SHOAL_STATE);
-        }
+        result->outcome[system] = runs ? SHOAL_RUNNING : SHOAL_INVALID;
+        result->n_live[system] = runs ? (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) : 0;
     }
     status = create_radii(run);
-    status = status ? status : create_logs(run);
-fail:
-    free(bodies);
-    return status;
+    return status ? status : create_logs(run);
 }
 
 shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
@@ -520,6 +575,10 @@ shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
         shoal_result_destroy(&run.result);
         return status;
     }
+    for (int c = 0; c < study->n_swept; ++c) {
+        memcpy(study->swept[c].value, run.result->columns[c].value, (size_t)run.result->n_systems * sizeof(double));
+    }
+    record_begin(&run, study->ensemble, 0);
     const size_t n = (size_t)run.result->n_systems, row = (size_t)run.result->n_bodies * SHOAL_STATE;
     memcpy(run.result->t_final, run.result->t_initial, n * sizeof(double));
     memcpy(run.result->final, run.result->initial, n * row * sizeof(double));
@@ -530,16 +589,47 @@ shoal_status shoal_study_initial(shoal_study *study, shoal_result **result)
 
 /* ---- journal and checkpoints ------------------------------------------------------------------------------------- */
 
-/* The part of all steps that is done. */
+/* The part of all steps that is done, as if each system had as many as another. */
 static double fraction_done(const study_run *run)
 {
-    return run->progress_total > 0 ? 1 - run->plan->left / run->progress_total : 1;
+    const double of_wave = run->progress_total > 0 ? 1 - run->plan->left / run->progress_total : 1;
+    return ((double)run->first + of_wave * (double)run->wave.n_systems) / (double)run->result->n_systems;
+}
+
+static double steps_done(const study_run *run)
+{
+    return run->steps_done + run->plan->system_steps;
 }
 
 static shoal_status put_progress(const study_run *run, shoal_journal *journal)
 {
     const shoal_journal_pace pace = {fraction_done(run), run->fraction_before, shoal_seconds() - run->began, 0};
     return shoal_journal_progress(journal, &pace);
+}
+
+/* Systems that begin, and those of them that have ended: rows first to end - 1, to a journal. */
+static shoal_status put_systems(const study_run *run, shoal_journal *journal, long first, long end)
+{
+    const shoal_result *result = run->result;
+    int *ended = malloc(PIECE * sizeof *ended);
+    shoal_status status = ended ? SHOAL_OK : shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory");
+
+    while (first < end && status == SHOAL_OK) {
+        const long n = end - first < PIECE ? end - first : PIECE;
+        long n_ended = 0;
+        for (long row = first; row < first + n; ++row) {
+            if (result->outcome[row] != SHOAL_RUNNING) {
+                ended[n_ended++] = (int)row;
+            }
+        }
+        status = shoal_journal_begun(journal, result, first, n);
+        if (status == SHOAL_OK) {
+            status = shoal_journal_systems(journal, result, ended, n_ended);
+        }
+        first += n;
+    }
+    free(ended);
+    return status;
 }
 
 /* Write the journal anew, whole: under another name, then renamed, so that a kill leaves the old one or the new one.
@@ -549,18 +639,12 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     const shoal_result *result = run->result;
     char path[PATH_MAX + 8];
     shoal_journal *journal = NULL;
-    long n_ended = 0;
 
-    for (long system = 0; system < result->n_systems; ++system) {
-        if (result->outcome[system] != SHOAL_RUNNING) {
-            run->ended[n_ended++] = (int)system;
-        }
-    }
     snprintf(path, sizeof path, "%s" UNFINISHED, run->journal_path);
     unlink(path);
     shoal_status status = shoal_journal_create(run->context, path, result, &journal);
     if (status == SHOAL_OK) {
-        status = shoal_journal_systems(journal, result, run->ended, n_ended);
+        status = put_systems(run, journal, 0, run->first + run->wave.n_systems);
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_snapshots(journal, result, 0);
@@ -598,11 +682,13 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
     return shoal_journal_background(journal);
 }
 
-/* Bytes of a result's states, about what its journal needs beside checkpoints. */
-static size_t result_bytes(const shoal_result *result)
+/* Whether superseded checkpoints make a journal much longer than the states of the systems that have begun. */
+static bool is_stale(const study_run *run)
 {
-    const size_t row = (size_t)result->n_bodies * SHOAL_STATE * sizeof(double);
-    return (size_t)(2 * result->n_systems + result->n_snapshots) * row;
+    const size_t row = (size_t)run->result->n_bodies * SHOAL_STATE * sizeof(double),
+                 rows = (size_t)(2 * (run->first + run->wave.n_systems) + run->result->n_snapshots),
+                 some = 8 * run->checkpoint_size;
+    return run->stale > rows * row + (some < MUCH ? some : MUCH);
 }
 
 /* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or
@@ -610,8 +696,11 @@ static size_t result_bytes(const shoal_result *result)
 static shoal_status take_checkpoint(study_run *run, bool asked_for)
 {
     const double t = shoal_seconds();
-    const checkpoint_head head = {.n_snapshots = run->result->n_snapshots + run->n_due};
-    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
+    const checkpoint_head head = {.n_snapshots = run->result->n_snapshots + run->n_due,
+                                  .first = run->first,
+                                  .n = run->wave.n_systems,
+                                  .steps = run->steps_done};
+    const size_t cursors = (size_t)run->wave.n_systems * sizeof *run->cursor;
 
     if (!asked_for && t - run->checkpointed < run->study->checkpoint_s) {
         return SHOAL_OK;
@@ -630,7 +719,7 @@ static shoal_status commit(study_run *run)
 
     if (run->checkpoint_due) {
         run->checkpoint_due = false;
-        if (run->stale > 8 * run->checkpoint_size + result_bytes(run->result)) {
+        if (is_stale(run)) {
             return rewrite_journal(run, true);
         }
         run->stale += run->checkpoint_size;
@@ -663,10 +752,7 @@ static const char *difference(const shoal_result *a, const shoal_result *b)
            : a->n_columns != b->n_columns || a->n_logs != b->n_logs                               ? "columns"
            : a->seed != b->seed                                                                   ? "seed"
            : memcmp(a->t_initial, b->t_initial, (size_t)a->n_systems * sizeof *a->t_initial) != 0 ? "start times"
-           : memcmp(a->initial, b->initial, (size_t)(a->n_systems * a->n_bodies * SHOAL_STATE) * sizeof *a->initial) !=
-                   0
-               ? "initial states"
-               : NULL;
+                                                                                                  : NULL;
 }
 
 /* Discard a journal, unless another process is writing it. */
@@ -695,6 +781,73 @@ static shoal_status keep_ends(study_run *run)
                                                                          : shoal_begin_save(study, run->result);
 }
 
+/* What tells a checkpoint of the study from this one, NULL if it is one: its head, and the initial states of the
+ * systems that had begun. */
+static const char *strange(const study_run *run, const shoal_result *old, const void *state, size_t size,
+                           checkpoint_head *head)
+{
+    const size_t width = (size_t)old->n_bodies * SHOAL_STATE;
+    double row[width];
+
+    if (size < sizeof *head) {
+        return "checkpoint";
+    }
+    memcpy(head, state, sizeof *head);
+    if (head->first < 0 || head->first % SHOAL_CHUNK != 0 || head->n < 1 || head->n > old->n_systems - head->first) {
+        return "checkpoint";
+    }
+    for (long system = 0; system < head->first + head->n; ++system) {
+        for (size_t i = 0; i < width; ++i) {
+            row[i] = NAN;
+        }
+        if (old->outcome[system] != SHOAL_INVALID) {
+            put_initial(run->study, run->study->ensemble, system, row);
+        }
+        if (memcmp(row, old->initial + (size_t)system * width, sizeof row) != 0) {
+            return "initial states";
+        }
+    }
+    return NULL;
+}
+
+/* The systems of a wave, with a plan. */
+static shoal_status create_wave(study_run *run, long first, long n)
+{
+    const size_t room = (size_t)n;
+
+    shoal_plan_destroy(&run->plan);
+    free(run->checkpoint);
+    free(run->cursor);
+    free(run->asked);
+    free(run->asked_time);
+    free(run->due);
+    run->first = first;
+    run->wave = shoal_ensemble_part(run->study->ensemble, first, n);
+    run->n_taken = 0;
+    memset(run->n_logged, 0, sizeof run->n_logged);
+    const shoal_status status = create_plan(run);
+    run->checkpoint_size = status ? 0
+                                  : sizeof(checkpoint_head) + room * sizeof *run->cursor +
+                                        shoal_plan_state_size(run->plan);
+    run->checkpoint = calloc(1, run->checkpoint_size + 1);
+    run->cursor = calloc(room, sizeof *run->cursor);
+    run->asked = malloc(room * sizeof *run->asked);
+    run->asked_time = malloc(room * sizeof *run->asked_time);
+    run->due = malloc(room * sizeof *run->due);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    if (!run->checkpoint || !run->cursor || !run->asked || !run->asked_time || !run->due) {
+        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %ld systems", n);
+    }
+    run->on_gpu = run->plan->engine_type == &shoal_engine_cuda;
+    run->progress_total = 0;
+    for (long k = 0; k < run->plan->n_list; ++k) {
+        run->progress_total += *shoal_ensemble_field(&run->wave, SHOAL_SYS_END, run->plan->list[k]);
+    }
+    return SHOAL_OK;
+}
+
 /* Go on from the journal of the same study, if there is one. *resumed: its last checkpoint is loaded. */
 static shoal_status resume(study_run *run, bool *resumed)
 {
@@ -702,7 +855,6 @@ static shoal_status resume(study_run *run, bool *resumed)
     void *state = NULL;
     size_t size = 0;
     checkpoint_head head = {0};
-    const size_t cursors = (size_t)run->result->n_systems * sizeof *run->cursor;
 
     *resumed = false;
     if (access(run->journal_path, F_OK) != 0) {
@@ -710,7 +862,13 @@ static shoal_status resume(study_run *run, bool *resumed)
     }
     shoal_status status = shoal_journal_read(run->context, run->journal_path, &old, &state, &size);
     const char *what = status == SHOAL_OK ? difference(old, run->result) : NULL;
-    if (!what && state && size != run->checkpoint_size) {
+    if (!what && state) {
+        what = strange(run, old, state, size, &head);
+    }
+    if (!what && state && (head.first != run->first || head.n != run->wave.n_systems)) {
+        status = create_wave(run, head.first, head.n);
+    }
+    if (status == SHOAL_OK && !what && state && size != run->checkpoint_size) {
         what = "checkpoint";
     }
     if (what) {
@@ -734,11 +892,11 @@ static shoal_status resume(study_run *run, bool *resumed)
     if (status != SHOAL_OK || !state) {
         goto fail; /* or: killed before its first checkpoint, from the beginning */
     }
+    const size_t cursors = (size_t)head.n * sizeof *run->cursor;
     memcpy(run->checkpoint, state, size);
-    memcpy(&head, run->checkpoint, sizeof head);
     memcpy(run->cursor, run->checkpoint + sizeof head, cursors);
     bool good = head.n_snapshots == old->n_snapshots;
-    for (long system = 0; system < old->n_systems; ++system) {
+    for (long system = 0; system < head.n; ++system) {
         good = good && run->cursor[system] >= 0 && run->cursor[system] <= run->n_schedule;
     }
     if (!good) {
@@ -754,9 +912,12 @@ static shoal_status resume(study_run *run, bool *resumed)
         fresh->radius = fresh->begin = NULL;
         run->result = old;
         old = fresh;
-        *resumed = true;
+        *resumed = run->study->has_run = true;
         run->n_kept = run->result->kept.n;
+        run->steps_done = head.steps;
         status = keep_ends(run);
+        shoal_ensemble before = shoal_ensemble_part(run->study->ensemble, 0, run->first);
+        shoal_ensemble_release(&before);
     }
 fail:
     free(state);
@@ -808,24 +969,24 @@ static int report(const study_run *run)
     if (!run->callback) {
         return 0;
     }
-    const shoal_ensemble *ensemble = run->study->ensemble;
+    const long n_systems = run->result->n_systems, n = run->wave.n_systems;
     shoal_progress progress = {
-        .n_systems = ensemble->n_systems,
+        .n_systems = n_systems,
         .n_by_outcome = run->n_by_outcome,
         .n_outcomes = SHOAL_OUTCOMES,
-        .system_steps = run->plan->system_steps - run->steps_before,
+        .system_steps = steps_done(run) - run->steps_before,
         .seconds = shoal_seconds() - run->began,
         .plan_line = shoal_plan_line(run->plan),
     };
-    const double left = run->plan->left;
+    const double left = run->plan->left + run->progress_total / (double)n * (double)(n_systems - run->first - n);
     if (run->plan->n_list > 0) {
-        progress.slowest_id = ensemble->id[run->plan->slowest];
+        progress.slowest_id = run->wave.id[run->plan->slowest];
         progress.slowest_fraction = 1 - run->plan->slowest_left;
     }
     progress.fraction = fraction_done(run);
     progress.system_steps_left = !run->plan->propagator->adaptive ? left
-                                 : progress.fraction > 0 ? run->plan->system_steps * (1 / progress.fraction - 1)
-                                                         : INFINITY;
+                                 : progress.fraction > 0          ? steps_done(run) * (1 / progress.fraction - 1)
+                                                                  : INFINITY;
     return run->callback(&progress, run->user);
 }
 
@@ -846,7 +1007,9 @@ static shoal_status take_logged(study_run *run, int l)
         double *to = log->columns[c].value + first;
         for (long i = 0; i < n; i++) {
             const double value = rows[i * log->n_columns + c];
-            to[i] = c == SHOAL_LOG_TIME ? shoal_units_time(&run->study->units, value) : value / unit;
+            to[i] = c == SHOAL_LOG_SYSTEM ? (double)run->first + value
+                    : c == SHOAL_LOG_TIME ? shoal_units_time(&run->study->units, value)
+                                          : value / unit;
         }
     }
     if (status)
@@ -871,7 +1034,8 @@ static shoal_status take_events(study_run *run)
         event.m_b /= units->mass;
         event.distance /= units->length;
         event.speed /= shoal_units_factor(units, "velocity");
-        event.energy_jump /= fabs(run->study->ensemble->energy_start[event.system]);
+        event.energy_jump /= fabs(run->wave.energy_start[event.system]);
+        event.system += run->first;
         status = shoal_result_append_event(run->context, run->result, &event);
     }
     if (status == SHOAL_OK)
@@ -975,6 +1139,12 @@ static shoal_status take_rows(study_run *run)
     if (status == SHOAL_OK) {
         status = put_snapshots(run);
     }
+    for (long k = 0; k < run->n_ended; ++k) {
+        run->asked[k] += (int)run->first;
+    }
+    for (long k = run->n_kept; k < run->result->kept.n; ++k) {
+        run->result->kept.system[k] += run->first;
+    }
     if (status == SHOAL_OK && run->n_ended > 0) {
         status = shoal_journal_systems(run->journal, run->result, run->asked, run->n_ended);
     }
@@ -997,8 +1167,8 @@ static shoal_status begin_slice(study_run *run, bool move)
     return shoal_plan_begin(run->plan, move);
 }
 
-/* Slices until no system runs, or the caller asks for the end: then a last checkpoint is in the journal. */
-static shoal_status integrate(study_run *run, bool *interrupted)
+/* Slices until no system of the wave runs, or the caller asks for the end: then a last checkpoint is in the journal. */
+static shoal_status integrate_wave(study_run *run, bool *interrupted)
 {
     shoal_plan *plan = run->plan;
 
@@ -1031,6 +1201,71 @@ static shoal_status integrate(study_run *run, bool *interrupted)
         }
         if (status == SHOAL_OK && !*interrupted) {
             *interrupted = report(run) != 0 && plan->n_list > 0;
+        }
+    }
+    return status;
+}
+
+/* How many systems the wave has that begins with this row. */
+static long wave_size(const study_run *run, long first)
+{
+    const long n = run->study->ensemble->n_systems, least = run->on_gpu ? LEAST_GPU_WAVE : LEAST_WAVE;
+    long wave = run->study->wave > 0 ? run->study->wave : n / WAVES > least ? n / WAVES : least;
+
+    if (run->study->extends) {
+        return n;
+    }
+    wave = wave < n - first ? (wave + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK : n - first;
+    return wave < n - first ? wave : n - first;
+}
+
+/* Snapshots of the wave's systems at the start. */
+static shoal_status begin_snapshots(study_run *run)
+{
+    return run->at_start ? copy_snapshots(run, run->result->t_initial, run->result->initial, SHOAL_RUNNING, run->first,
+                                          run->first + run->wave.n_systems)
+                         : SHOAL_OK;
+}
+
+/* The wave that follows one that has ended. */
+static shoal_status next_wave(study_run *run)
+{
+    const long next = run->first + run->wave.n_systems, first_snapshot = run->result->n_snapshots;
+
+    run->steps_done = steps_done(run);
+    shoal_plan_destroy(&run->plan);
+    shoal_ensemble_release(&run->wave);
+    malloc_trim(0);
+    shoal_status status = create_wave(run, next, wave_size(run, next));
+    if (status == SHOAL_OK) {
+        status = keep_ends(run);
+    }
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    record_begin(run, &run->wave, run->first);
+    status = begin_snapshots(run);
+    if (status == SHOAL_OK) {
+        status = put_systems(run, run->journal, run->first, run->first + run->wave.n_systems);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_snapshots(run->journal, run->result, first_snapshot);
+    }
+    if (status == SHOAL_OK) {
+        status = take_checkpoint(run, false);
+    }
+    return status ? status : commit(run);
+}
+
+/* Waves until no system is left, or the caller asks for the end. */
+static shoal_status integrate(study_run *run, bool *interrupted)
+{
+    shoal_status status = integrate_wave(run, interrupted);
+
+    while (status == SHOAL_OK && !*interrupted && run->first + run->wave.n_systems < run->result->n_systems) {
+        status = next_wave(run);
+        if (status == SHOAL_OK) {
+            status = integrate_wave(run, interrupted);
         }
     }
     return status;
@@ -1078,8 +1313,6 @@ static shoal_status check_output(study_run *run)
 /* Everything ahead of the first step. */
 static shoal_status begin(study_run *run)
 {
-    const shoal_ensemble *ensemble = run->study->ensemble;
-    const size_t n_systems = (size_t)ensemble->n_systems;
     bool resumed = false;
     char unfinished[PATH_MAX + 8];
     shoal_status status = check_output(run);
@@ -1089,14 +1322,12 @@ static shoal_status begin(study_run *run)
         unlink(unfinished); /* of a run that was killed: what goes on from its journal may write no other */
         status = create_schedule(run);
     }
-    for (long system = 0; system < ensemble->n_systems && status == SHOAL_OK; ++system) {
-        if (*shoal_ensemble_field(ensemble, SHOAL_SYS_STEP, system) > 0) {
-            status = shoal_fail(run->context, SHOAL_E_USAGE, "%s: this study has been run; load it again",
-                                run->study->path);
-        }
+    if (status == SHOAL_OK && run->study->has_run) {
+        status = shoal_fail(run->context, SHOAL_E_USAGE, "%s: this study has been run; load it again",
+                            run->study->path);
     }
     if (status == SHOAL_OK) {
-        status = create_plan(run);
+        status = create_wave(run, 0, wave_size(run, 0));
     }
     if (status == SHOAL_OK) {
         status = create_result(run);
@@ -1107,35 +1338,31 @@ static shoal_status begin(study_run *run)
     if (status != SHOAL_OK) {
         return status;
     }
-    run->checkpoint_size = sizeof(checkpoint_head) + n_systems * sizeof *run->cursor + shoal_plan_state_size(run->plan);
-    run->checkpoint = calloc(1, run->checkpoint_size);
-    run->cursor = calloc(n_systems, sizeof *run->cursor);
-    run->asked = malloc(n_systems * sizeof *run->asked);
-    run->asked_time = malloc(n_systems * sizeof *run->asked_time);
-    run->ended = malloc(n_systems * sizeof *run->ended);
-    run->due = malloc(n_systems * sizeof *run->due);
-    if (!run->checkpoint || !run->cursor || !run->asked || !run->asked_time || !run->ended || !run->due) {
-        return shoal_fail(run->context, SHOAL_E_MEMORY, "out of memory for %zu systems", n_systems);
-    }
-    for (size_t system = 0; system < n_systems; ++system) {
-        if (run->result->outcome[system] == SHOAL_RUNNING) {
-            run->progress_total += *shoal_ensemble_field(ensemble, SHOAL_SYS_END, (long)system);
-        }
-    }
     status = resume(run, &resumed);
-    if (status == SHOAL_OK) {
-        status = go_on(run, &resumed);
+    if (status == SHOAL_OK && !resumed && run->first > 0) { /* a journal that was discarded */
+        status = create_wave(run, 0, wave_size(run, 0));
     }
-    if (status == SHOAL_OK && !resumed && run->at_start) {
-        status = copy_snapshots(run, run->result->t_initial, run->result->initial, SHOAL_RUNNING);
+    if (status != SHOAL_OK) {
+        return status;
+    }
+    if (!resumed) {
+        record_begin(run, &run->wave, 0);
+    }
+    status = go_on(run, &resumed);
+    if (status == SHOAL_OK && !resumed) {
+        status = begin_snapshots(run);
     }
     if (status == SHOAL_OK && !resumed) {
         status = rewrite_journal(run, false);
     }
-    for (size_t system = 0; system < n_systems; ++system) {
-        run->n_by_outcome[run->result->outcome[system]]++;
+    if (status != SHOAL_OK) {
+        return status;
     }
-    run->steps_before = run->plan->system_steps;
+    run->study->has_run = true;
+    for (long row = 0; row < run->result->n_systems; ++row) {
+        run->n_by_outcome[run->result->outcome[row]]++;
+    }
+    run->steps_before = steps_done(run);
     run->fraction_before = fraction_done(run);
     run->checkpointed = shoal_seconds();
     return status;
@@ -1181,7 +1408,7 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
         status = record_running(&run);
     } else if (status == SHOAL_OK && run.at_end) {
         /* in order of the systems, whichever slice they ended in */
-        status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED);
+        status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED, 0, run.result->n_systems);
     }
     if (status != SHOAL_OK) {
         goto fail;
@@ -1205,7 +1432,7 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
     const bool stays = interrupted && study->extends && study->extends->replaces;
     if (status == SHOAL_OK && !stays) {
         run.result->complete = !interrupted;
-        status = shoal_store_write(run.context, study->output, run.result);
+        status = shoal_store_write_last(run.context, study->output, &run.result);
     }
     if (status == SHOAL_OK && stays) {
         status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s is as it was, run again to go on",
@@ -1218,6 +1445,9 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
         shoal_certify_clean(study);
     }
 fail:
+    if (!study->has_run) {
+        exchange_swept(&run);
+    }
     shoal_journal_close(&run.journal);
     shoal_result_destroy(&run.result);
     shoal_plan_destroy(&run.plan);
@@ -1226,7 +1456,6 @@ fail:
     free(run.cursor);
     free(run.asked);
     free(run.asked_time);
-    free(run.ended);
     free(run.due);
     free(run.checkpoint);
     return status;

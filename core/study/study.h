@@ -148,6 +148,8 @@ struct shoal_study {
     long first, stride;        /* run.shard: it makes each stride-th of the config's systems, from `first` on */
     double system;             /* run.system: the id of the only system, NaN = all */
     long slice_steps;          /* 0 = auto; results do not depend on it */
+    long wave;                 /* systems of a wave, likewise (run.c) */
+    bool has_run;
     int64_t seed;
     double checkpoint_s; /* least wall time between checkpoints */
     /* output */

@@ -153,7 +153,8 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
             break;
         real next = X + change;
         if (lane_any(lost))
-            next = lane_select(lost, X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r)))), next);
+            next = lane_select(lost, X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r)))),
+                               next);
         if (round == KEPLER_FAST) {
             next = lane_select(lost, next, kepler_far_guess(o));
             lost = moving;

@@ -112,6 +112,7 @@ static void neighbours_change_nothing(void **state)
     enum { MANY = 512 };
     double theta[MANY], lnl[2][MANY];
     char text[MOST_TEXT];
+    const char *cpu = "run.engine=\"cpu\"";
     text_of("jacobi", "{ name = \"b\"; m = 0.1; P = 24.0; omega = 70.0; Omega = 20.0; M = 10.0; inc = 80.0; }",
             ECCENTRICITY, SEEN("times.txt"), KEPLERIAN, text);
     for (int i = 0; i < MANY; i++)
@@ -119,7 +120,7 @@ static void neighbours_change_nothing(void **state)
     for (int alone = 0; alone < 2; alone++) {
         shoal_study *study = NULL;
         shoal_model *model = NULL;
-        assert_ok(context_of(state), shoal_study_open(context_of(state), "ellipses.cfg", text, 0, NULL, NULL, &study));
+        assert_ok(context_of(state), shoal_study_open(context_of(state), "ellipses.cfg", text, 1, &cpu, NULL, &study));
         assert_ok(context_of(state), shoal_model_create(study, alone ? 1 : MANY, &model));
         assert_ok(context_of(state), shoal_model_evaluate(model, MANY, theta, lnl[alone]));
         shoal_model_destroy(&model);

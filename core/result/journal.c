@@ -879,8 +879,10 @@ static buffer payload_for(const shoal_journal *journal)
 static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer *payload)
 {
     shoal_status status = SHOAL_OK;
-    if (!payload->failed && journal->background)
+    if (!payload->failed && journal->background) {
+        free(payload->parts); /* none: what waits is copied */
         return enqueue(journal, type, payload->data, payload->n);
+    }
     if (payload->failed)
         status = shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
     else if (!write_record(journal, type, payload))

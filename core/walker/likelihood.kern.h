@@ -44,7 +44,8 @@ typedef struct walker_terms {
 LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_set *set, lane_id id)
 {
     walker_terms terms;
-    terms.drifts = set->trend.from >= 0 || set->curvature.from >= 0 || set->trend.value != 0 || set->curvature.value != 0;
+    terms.drifts = set->trend.from >= 0 || set->curvature.from >= 0 || set->trend.value != 0 ||
+                   set->curvature.value != 0;
 #define NUMBER(name) terms.name = walker_number(walk, &set->name, id)
     NUMBER(offset), NUMBER(trend), NUMBER(curvature);
     NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);

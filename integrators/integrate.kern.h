@@ -629,6 +629,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
     event->hit = event->hit | team_told(event->hit);
     if (MONITORS(k) & MONITORS_BEFORE) {
 #if TEAM > 1
+        team_sync(); /* the leader has read it */
         if (moved)
             view_share(n, own, team_before());
         team_sync();

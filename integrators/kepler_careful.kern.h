@@ -8,8 +8,8 @@
  * products with fused multiply-adds as in Joldes, Muller & Popescu 2017, ACM TOMS 44, 15). F is monotonic: Newton's
  * steps inside a bracket, else doubling or halving.
  */
-/* The coefficients of c_2 and c_3, (-1)^j / (2 j + 2)! and (-1)^j / (2 j + 3)!, hi and lo; with |z| <= 1/4 the terms from
- * CAREFUL_PLAIN on are below 2^-56 of the sum, and those from CAREFUL_TERMS on below 2^-110. */
+/* The coefficients of c_2 and c_3, (-1)^j / (2 j + 2)! and (-1)^j / (2 j + 3)!, hi and lo; with |z| <= 1/4 the terms
+ * from CAREFUL_PLAIN on are below 2^-56 of the sum, and those from CAREFUL_TERMS on below 2^-110. */
 enum { CAREFUL_PLAIN = 7, CAREFUL_TERMS = 13 };
 LANE_TABLE double careful_c2[CAREFUL_TERMS][2] = {
     {0x1.0000000000000p-1, 0x0.0p+0},

@@ -271,8 +271,8 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
 
 #else
 
-/* What a team shares of its bodies with slots, each rounded by its own thread: place and velocity from body 0, and where
- * that has no slots, what the body's momentum does to its velocity. */
+/* What a team shares of its bodies with slots, each rounded by its own thread: place and velocity from body 0, and
+ * where that has no slots, what the body's momentum does to its velocity. */
 enum { GUARD_SHARED = TEAM_FIRST == 1 ? 9 : 6 };
 
 /* Number c of body p at the end of the step, or `then`, at its begin. */

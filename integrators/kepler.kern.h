@@ -14,8 +14,8 @@
  * come free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction
  * enters the G_k by Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
  * Conway's (Conway 1986, Celest. Mech. 39, 199), on ellipses from E_1 = M_1: at most four rounds. F is monotonic, so
- * any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or those
- * of the G_k (many revolutions), kepler_careful.kern.h takes over.
+ * any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or
+ * those of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
  * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an
  * orbit and e up to 0.05; at e = 0.2 half of the steps make two.

@@ -311,7 +311,12 @@ LANE_FN void guard_share(int then, int n, const real *m, const real *s, const la
 LANE_FN guard_at guard_seen(int then, int p)
 {
     const rough x = *guard_shared(then, 0, p), y = *guard_shared(then, 1, p), z = *guard_shared(then, 2, p);
-    const guard_at body = {x, y, z, *guard_shared(then, 3, p), *guard_shared(then, 4, p), *guard_shared(then, 5, p),
+    const guard_at body = {x,
+                           y,
+                           z,
+                           *guard_shared(then, 3, p),
+                           *guard_shared(then, 4, p),
+                           *guard_shared(then, 5, p),
                            guard_dot(x, y, z, x, y, z)};
     return body;
 }

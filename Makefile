@@ -458,7 +458,7 @@ python: $B/python/shoal
 # For any machine, with all kernels, unless they are chosen; `pip install .` takes those of this machine.
 wheel:
 	@+$(submake) python
-	@CC='$(CC)' $(PYTHON) python/backend.py $B
+	@PYTHON='$(PYTHON)' tools/wheel $B
 
 # The documentation as HTML.
 site: python

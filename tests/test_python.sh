@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # test_python.sh: the Python package as users get it: a wheel, installed where nothing else is, passes python/tests.
-# PYTHON names an interpreter with pip, NumPy and pytest; without them there is nothing to test.
+# PYTHON names an interpreter with pip, NumPy, pytest and what packs a wheel (tools/wheel); without them there is nothing
+# to test.
 
 build=${SHOAL_BUILD:-build}
 root=${SHOAL_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -19,7 +20,7 @@ if nm -D "$build/libshoal.so" 2>/dev/null | grep -q __asan_init; then
     skip "the library has a sanitizer, which Python has not"
     exit 0
 fi
-if ! said=$("$python" -c 'import numpy, pip, pytest' 2>&1); then
+if ! said=$("$python" -c 'import numpy, pip, pytest, auditwheel, scikit_build_core' 2>&1); then
     skip "$python: $(tail -n 1 <<<"$said")"
     exit 0
 fi

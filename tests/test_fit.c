@@ -1062,6 +1062,36 @@ static void a_journal_is_of_its_study(void **state)
     write_data();
 }
 
+/* Ranks count draws: a file with others is refused before they are put into bins. */
+static void impossible_ranks_are_refused(void **state)
+{
+    static const struct {
+        double rank;
+        bool good;
+    } rows[] = {{0, true}, {8, true}, {9, false}, {-1, false}, {1e300, false}, {NAN, false}};
+    shoal_context *context = context_of(state);
+    for (int r = 0; r < SHOAL_COUNT(rows); r++) {
+        shoal_ranks ranks, got;
+        assert_ok(context, shoal_ranks_create(context, 2, 3, &ranks));
+        ranks.n_draws = 8;
+        ranks.names[0] = strdup("a"), ranks.names[1] = strdup("lp");
+        ranks.text = strdup("model"), ranks.config_text = strdup("config");
+        for (size_t i = 0; i < 3 * ranks.n_row; i++)
+            ranks.rows[i] = 1;
+        ranks.rows[2 * ranks.n_row + SHOAL_RANK_FIRST + SHOAL_RANK_RANK] = rows[r].rank;
+        assert_ok(context, shoal_ranks_write(context, "ranks.h5", &ranks));
+        const shoal_status status = shoal_ranks_read(context, "ranks.h5", &got);
+        if (rows[r].good)
+            assert_ok(context, status);
+        else {
+            assert_int_equal(status, SHOAL_E_FILE);
+            assert_non_null(strstr(shoal_context_message(context), "ranks.h5: /rank: "));
+        }
+        shoal_ranks_release(&got);
+        shoal_ranks_release(&ranks);
+    }
+}
+
 static int begin(void **state)
 {
     if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("data", 0700) != 0)
@@ -1103,6 +1133,7 @@ int main(void)
         cmocka_unit_test(arviz_reads_the_file),
         cmocka_unit_test(wrong_fits_are_refused),
         cmocka_unit_test(a_journal_is_of_its_study),
+        cmocka_unit_test(impossible_ranks_are_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

@@ -497,7 +497,7 @@ help:
 	@echo 'make install      into prefix=$(prefix) (DESTDIR=); uninstall takes it out again'
 	@echo 'make bundle       a tarball with its libraries for machines that have none (WITH_TESTS=1: and the tests)'
 	@echo 'make wheel        the Python package, in $(BUILD)/; here and now: pip install .'
-	@echo 'make site         the documentation as HTML, in $(BUILD)/site/html (needs Sphinx and myst-nb)'
+	@echo 'make site         the documentation as HTML, in $(BUILD)/site/html (needs Sphinx, myst-nb and furo)'
 	@echo 'make examples     the programs of examples/'
 	@echo 'make reference    writes docs/reference.md and docs/api.md anew'
 	@echo 'make lint         the form of the sources: clang-format, clang-tidy, 120 columns, short functions'

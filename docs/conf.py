@@ -7,16 +7,8 @@ project = "Shoal"
 version = release = shoal.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Ensembles of few-body systems",
-    "fixed_sidebar": True,
-    "page_width": "1300px",
-    "body_max_width": "none",
-    "code_font_size": "0.8em",
-    "show_powered_by": False,
-}
-html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
+html_theme = "furo"
+html_title = "Shoal"
 html_show_sourcelink = False
 html_show_copyright = False
 myst_heading_anchors = 3

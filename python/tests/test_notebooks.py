@@ -16,7 +16,6 @@ def run(name, tmp_path, monkeypatch):
         pytest.importorskip(needed)
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(tmp_path)
-    shutil.copy(FOLDER / "kepler_51.txt", tmp_path)
     space: dict = {}
     for block in re.findall(
         r"^```{code-cell}\n(.*?)^```$", (FOLDER / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE
@@ -42,8 +41,9 @@ def test_velocities(tmp_path, monkeypatch):
 
 
 def test_transit_times(tmp_path, monkeypatch):
+    pytest.importorskip("scipy")
     space = run("transit_times", tmp_path, monkeypatch)
-    assert space["best"] < 106 and np.allclose(space["masses"], [3.7, 4.4, 5.7], atol=1.9)
+    assert 2 * space["best"].cost < 106 and np.allclose(space["masses"], [3.7, 4.4, 5.7], atol=1.9)
 
 
 def test_fit_to_stability(tmp_path, monkeypatch):

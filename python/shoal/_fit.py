@@ -20,19 +20,20 @@ class Posterior:
 
     Attributes
     ----------
-    path : str
-        The file of the draws: HDF5 and netCDF-4, as ArviZ lays them out.
+    path : str or None
+        The file of the draws: HDF5 and netCDF-4, as ArviZ lays them out; None with ``fit.method = "optimise"``.
     precise : bool
         Whether the fit ended by its precision, and not by ``fit.steps``; the same call with more steps goes on.
     summary : str
-        Median, quantiles, R-hat and sample sizes of each parameter, as the program prints them.
+        Median, quantiles, R-hat and sample sizes of each parameter, or the optimum, as the program prints them.
     """
 
-    def __init__(self, path: str, precise: bool, summary: str) -> None:
+    def __init__(self, path: str | None, precise: bool, summary: str) -> None:
         self.path, self.precise, self.summary = path, precise, summary
 
     def __repr__(self) -> str:
-        return f"<shoal.Posterior {self.path}{'' if self.precise else ', not precise yet'}>\n{self.summary}"
+        where = self.path or "without draws"
+        return f"<shoal.Posterior {where}{'' if self.precise else ', not precise yet'}>\n{self.summary}"
 
     def arviz(self) -> Any:
         """The draws as ArviZ opens them: InferenceData (0.x) or a DataTree (1.x), by h5netcdf or netCDF4."""
@@ -40,6 +41,8 @@ class Posterior:
 
         import arviz
 
+        if self.path is None:
+            raise InputError("an optimum has no draws: expected another fit.method")
         # said, since xarray does not see from the first bytes of a file of Shoal what it is
         engine = "h5netcdf" if find_spec("h5netcdf") and find_spec("h5py") else "netcdf4"
         return arviz.from_netcdf(self.path, engine=engine)
@@ -95,6 +98,7 @@ def fit(
         with os.fdopen(number, "w") as file:
             file.write(write_settings(config))
         source = made
+    before = _version(path)
     words = [source, *_override_texts(overrides), *_override_texts({"fit.file": path})]
     options = [*["--force"] * overwrite, *["--allow-plugins"] * allow_plugins]
     try:
@@ -115,9 +119,18 @@ def fit(
         raise UnsupportedError(last)
     if child.returncode == 2:
         raise InputError(last)
-    if child.returncode not in (0, 1) or not os.path.exists(path):
+    drawn = _version(path) != before
+    if child.returncode != 0 and not (child.returncode == 1 and drawn):
         raise Error(last)
-    return Posterior(path, child.returncode == 0, said)
+    return Posterior(path if drawn else None, child.returncode == 0, said)
+
+
+def _version(path: str) -> tuple[int, int] | None:
+    """What changes when a file is written anew."""
+    if not os.path.exists(path):
+        return None
+    found = os.stat(path)
+    return found.st_ino, found.st_mtime_ns
 
 
 def _wait(child: subprocess.Popen[str]) -> tuple[str, str]:

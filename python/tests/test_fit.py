@@ -50,6 +50,13 @@ def test_a_fit(config, tmp_path):
         shoal.fit(config, {"fit.walker": 20})
 
 
+def test_an_optimum_has_no_draws(config):
+    found = shoal.fit(config, {"fit.method": "optimise"})
+    assert found.precise and found.path is None and "optimum" in found.summary
+    with pytest.raises(shoal.InputError, match="has no draws"):
+        found.arviz()
+
+
 def test_arviz_opens_it(config):
     pytest.importorskip("arviz")
     posterior = shoal.fit(config).arviz()

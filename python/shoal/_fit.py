@@ -37,12 +37,12 @@ class Posterior:
 
     def arviz(self) -> Any:
         """The draws as ArviZ opens them: InferenceData (0.x) or a DataTree (1.x), by h5netcdf or netCDF4."""
+        if self.path is None:
+            raise InputError("an optimum has no draws: expected another fit.method")
         from importlib.util import find_spec
 
         import arviz
 
-        if self.path is None:
-            raise InputError("an optimum has no draws: expected another fit.method")
         # said, since xarray does not see from the first bytes of a file of Shoal what it is
         engine = "h5netcdf" if find_spec("h5netcdf") and find_spec("h5py") else "netcdf4"
         return arviz.from_netcdf(self.path, engine=engine)

@@ -527,6 +527,44 @@ static void unresolved_pericentres_are_counted(void **state)
     }
 }
 
+/* Threads make the systems and choose their steps, in parts; among these systems some are impossible, some have
+ * pericentres that the steps do not resolve, some a body out of order. */
+static void threads_make_the_same_systems(void **state)
+{
+    (void)state;
+    static const char many[] = "sweep.[0].to=0.4 sweep.[0].from=2.0 sweep.[0].count=61 sweep.[1].to=1.4 "
+                               "sweep.[1].count=29 run.threads=";
+    shoal_study *study[3];
+    for (int k = 0; k < 3; k++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s%d", many, (int[]){1, 2, 5}[k]);
+        study[k] = load_good(grid_text, words);
+        const shoal_ensemble *one = study[0]->ensemble, *other = study[k]->ensemble;
+        const shoal_findings *found = &study[0]->findings, *again = &study[k]->findings;
+        const size_t lanes = (size_t)one->n_chunks * SHOAL_CHUNK * sizeof(double);
+        assert_int_equal(other->n_systems, 61 * 29 * 2);
+        assert_memory_equal(one->bodies, other->bodies, lanes * (size_t)one->n_bodies * SHOAL_QUANTITIES);
+        assert_memory_equal(one->systems, other->systems, lanes * SHOAL_SYS_FIELDS);
+        assert_memory_equal(one->id, other->id, (size_t)one->n_systems * sizeof *one->id);
+        for (int c = 0; c < study[0]->n_swept; c++)
+            assert_memory_equal(study[0]->swept[c].value, study[k]->swept[c].value,
+                                (size_t)one->n_systems * sizeof(double));
+        /* e = 1.4 / 28 * 20 is the first impossible one */
+        assert_int_equal(again->n_invalid, 61 * 9 * 2);
+        assert_int_equal(again->first_invalid, 40);
+        assert_string_equal(again->why_invalid, found->why_invalid);
+        assert_true(again->n_unresolved > 0 && again->n_disordered > 0);
+        assert_int_equal(again->n_unresolved, found->n_unresolved);
+        assert_int_equal(again->first_unresolved, found->first_unresolved);
+        assert_int_equal(again->unresolved_body, found->unresolved_body);
+        assert_true(again->unresolved_step == found->unresolved_step && again->run_steps == found->run_steps);
+        assert_int_equal(again->n_disordered, found->n_disordered);
+        assert_int_equal(again->first_disordered, found->first_disordered);
+    }
+    for (int k = 0; k < 3; k++)
+        shoal_study_destroy(&study[k]);
+}
+
 /* Jacobi coordinates need the inner bodies first. Bodies without mass, crossing orbits and moons do not matter. */
 static void bodies_out_of_order_are_found(void **state)
 {
@@ -872,14 +910,15 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_together_are_the_whole_run), cmocka_unit_test(only_whole_sets_of_shards_are_merged),
-        cmocka_unit_test(a_shard_has_its_name_and_bounds),   cmocka_unit_test(one_system_is_the_same_alone),
-        cmocka_unit_test(systems_may_have_different_bodies), cmocka_unit_test(systems_may_have_different_ends),
-        cmocka_unit_test(different_ends_survive_restarts),   cmocka_unit_test(orbits_count_in_the_library),
-        cmocka_unit_test(a_plan_says_what_is_at_fault),      cmocka_unit_test(unresolved_pericentres_are_counted),
-        cmocka_unit_test(bodies_out_of_order_are_found),     cmocka_unit_test(tied_bodies_are_where_they_should_be),
-        cmocka_unit_test(impossible_ties_are_invalid),       cmocka_unit_test(several_bodies_move_together),
-        cmocka_unit_test(values_have_their_distributions),   cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(shards_together_are_the_whole_run),    cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),      cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies),    cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),      cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(a_plan_says_what_is_at_fault),         cmocka_unit_test(unresolved_pericentres_are_counted),
+        cmocka_unit_test(bodies_out_of_order_are_found),        cmocka_unit_test(threads_make_the_same_systems),
+        cmocka_unit_test(tied_bodies_are_where_they_should_be), cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(several_bodies_move_together),         cmocka_unit_test(values_have_their_distributions),
+        cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

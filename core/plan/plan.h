@@ -53,6 +53,7 @@ typedef struct shoal_findings {
     long n_disordered, first_disordered;
     int disordered[2];
     double run_steps; /* of all systems from the start to t_end, roughly */
+    bool elsewhere;   /* unresolved and disordered systems are looked for elsewhere */
 } shoal_findings;
 
 /* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */

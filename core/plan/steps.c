@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/plan/plan.h"
 
@@ -37,23 +38,55 @@ static double shortest_period(const shoal_plan *plan, long system, shoal_body *b
     return shortest;
 }
 
+/* A loop over the systems of a plan, shared among threads in parts of PART systems, whatever their number is: what the
+ * parts find is put together in their order. */
+enum { PART = 1024 };
+
+/* Room for the bodies of a system. */
+typedef struct system_room {
+    shoal_body *bodies;
+    shoal_orbit *orbits;
+} system_room;
+
+static bool make_room(const shoal_plan *plan, system_room *room)
+{
+    const size_t n = (size_t)plan->ensemble->n_bodies;
+    room->bodies = calloc(n, sizeof *room->bodies);
+    room->orbits = calloc(n, sizeof *room->orbits);
+    return room->bodies && room->orbits;
+}
+
+static void release_room(system_room *room)
+{
+    free(room->bodies);
+    free(room->orbits);
+}
+
+typedef struct periods_loop {
+    shoal_plan *plan;
+    bool lacks_memory;
+} periods_loop;
+
+static void find_periods(void *user, long first, long last)
+{
+    periods_loop *loop = user;
+    system_room room;
+    if (!make_room(loop->plan, &room))
+        __atomic_store_n(&loop->lacks_memory, true, __ATOMIC_RELAXED);
+    else
+        for (long system = first; system < last; system++)
+            if (*shoal_plan_field(loop->plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
+                loop->plan->period[system] = shortest_period(loop->plan, system, room.bodies, room.orbits);
+    release_room(&room);
+}
+
 /* The periods in which times are counted, if they are. */
 shoal_status shoal_plan_find_periods(shoal_plan *plan)
 {
-    shoal_ensemble *ensemble = plan->ensemble;
-    shoal_status status = SHOAL_OK;
-    if (!plan->period)
-        return SHOAL_OK;
-    shoal_body *bodies = calloc((size_t)ensemble->n_bodies, sizeof *bodies);
-    shoal_orbit *orbits = calloc((size_t)ensemble->n_bodies, sizeof *orbits);
-    if (!bodies || !orbits)
-        status = shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    for (long system = 0; system < ensemble->n_systems && !status; system++)
-        if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
-            plan->period[system] = shortest_period(plan, system, bodies, orbits);
-    free(bodies);
-    free(orbits);
-    return status;
+    periods_loop loop = {plan, false};
+    if (plan->period)
+        shoal_share(plan->context, plan->host_threads, plan->ensemble->n_systems, PART, find_periods, &loop);
+    return loop.lacks_memory ? shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory") : SHOAL_OK;
 }
 
 /* When the systems end. */
@@ -142,18 +175,13 @@ static void check_order(shoal_findings *findings, long id, int n, const shoal_bo
     }
 }
 
-/* Room for the bodies of a system. */
-typedef struct system_room {
-    shoal_body *bodies;
-    shoal_orbit *orbits;
-} system_room;
-
 /* The step that is asked for, without its sign; +inf if it follows from a period and no orbit is bound. */
 static double step_of(const shoal_plan *plan, long system, const system_room *room)
 {
     const int n_live = (int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system);
     const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
-    const bool study = plan->findings->maker != SHOAL_MAKER_CALLER, count = study && !plan->propagator->adaptive;
+    const bool study = plan->findings->maker != SHOAL_MAKER_CALLER && !plan->findings->elsewhere,
+               count = study && !plan->propagator->adaptive;
     const double period = by_period || count ? shortest_period(plan, system, room->bodies, room->orbits) : 0;
     double dt = by_period       ? period / plan->steps_per_orbit
                 : plan->dt != 0 ? plan->dt
@@ -229,16 +257,71 @@ static shoal_status choose_step(shoal_plan *plan, long system, const system_room
     return SHOAL_OK;
 }
 
+/* What a part of the systems has found. */
+typedef struct steps_part {
+    shoal_findings findings;
+    long bad; /* the first system that is refused, -1: none, -2: out of memory */
+} steps_part;
+
+typedef struct steps_loop {
+    const shoal_plan *plan;
+    bool commit;
+    steps_part *parts;
+} steps_loop;
+
+static void choose_part(void *user, long first, long last)
+{
+    const steps_loop *loop = user;
+    steps_part *part = &loop->parts[first / PART];
+    shoal_plan own = *loop->plan; /* with findings of its own, and without messages */
+    system_room room;
+    own.context = NULL;
+    own.findings = &part->findings;
+    part->findings.maker = loop->plan->findings->maker;
+    part->findings.elsewhere = loop->plan->findings->elsewhere;
+    part->bad = make_room(&own, &room) ? -1 : -2;
+    for (long system = first; system < last && part->bad == -1; system++)
+        if (*shoal_plan_field(&own, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
+            choose_step(&own, system, &room, loop->commit))
+            part->bad = system;
+    release_room(&room);
+}
+
+static void add_findings(shoal_findings *to, const shoal_findings *from)
+{
+    shoal_findings_invalid(to, from->n_invalid, from->first_invalid, from->why_invalid);
+    if (from->n_unresolved > 0 && (to->n_unresolved == 0 || from->first_unresolved < to->first_unresolved)) {
+        to->first_unresolved = from->first_unresolved;
+        to->unresolved_body = from->unresolved_body;
+        to->unresolved_step = from->unresolved_step;
+        to->unresolved_steps = from->unresolved_steps;
+    }
+    if (from->n_disordered > 0 && (to->n_disordered == 0 || from->first_disordered < to->first_disordered)) {
+        to->first_disordered = from->first_disordered;
+        memcpy(to->disordered, from->disordered, sizeof to->disordered);
+    }
+    to->n_unresolved += from->n_unresolved;
+    to->n_disordered += from->n_disordered;
+    to->run_steps += from->run_steps;
+}
+
 shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
 {
-    const size_t n = (size_t)plan->ensemble->n_bodies;
-    const system_room room = {calloc(n, sizeof(shoal_body)), calloc(n, sizeof(shoal_orbit))};
-    shoal_status status = room.bodies && room.orbits ? SHOAL_OK
-                                                     : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
-    for (long system = 0; system < plan->ensemble->n_systems && !status; system++)
-        if (*shoal_plan_field(plan, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING)
-            status = choose_step(plan, system, &room, commit);
-    free(room.bodies);
-    free(room.orbits);
-    return status;
+    const long n = plan->ensemble->n_systems, n_parts = (n + PART - 1) / PART;
+    steps_loop loop = {plan, commit, calloc((size_t)n_parts, sizeof *loop.parts)};
+    system_room room = {0};
+    bool has_room = loop.parts && make_room(plan, &room);
+    shoal_status status = SHOAL_OK;
+    if (has_room)
+        shoal_share(plan->context, plan->host_threads, n, PART, choose_part, &loop);
+    for (long p = 0; p < n_parts && has_room && !status; p++) {
+        const steps_part *part = &loop.parts[p];
+        add_findings(plan->findings, &part->findings);
+        has_room = part->bad != -2;
+        if (part->bad >= 0) /* once more, for its message */
+            status = choose_step(plan, part->bad, &room, commit);
+    }
+    free(loop.parts);
+    release_room(&room);
+    return has_room ? status : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
 }

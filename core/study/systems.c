@@ -661,31 +661,94 @@ static shoal_status give_system(const builder *b, long id)
     return status;
 }
 
+/* The systems are made by threads, in parts of PART systems, whatever the number of threads is. */
+enum { PART = 1024 };
+
+typedef struct systems_part {
+    shoal_status status; /* anything but impossible systems */
+    shoal_findings findings;
+} systems_part;
+
+typedef struct systems_loop {
+    const builder *b;
+    systems_part *parts;
+} systems_loop;
+
+/* Make system s. An impossible one stays `invalid`, as the ensemble was made: it is a result of the sweep, not an
+ * error. */
+static shoal_status make_system(builder *b, shoal_ensemble *ensemble, long s, shoal_findings *findings)
+{
+    const shoal_system record = {.id = b->study->first + s * b->study->stride, .t_start = b->study->t_start};
+    const char *reason;
+    apply_variations(b, s, record.id);
+    shoal_status status = make_bodies(b, &reason);
+    if (!status)
+        status = shoal_ensemble_set_bodies(ensemble, s, b->n_bodies, b->bodies);
+    if (status == SHOAL_E_MEMORY) /* no property of the system */
+        return status;
+    if (status)
+        shoal_findings_invalid(findings, 1, record.id, reason);
+    shoal_ensemble_set_system(ensemble, s, &record);
+    return !status && b->study->given ? give_system(b, record.id) : SHOAL_OK;
+}
+
+static void make_part(void *user, long first, long last)
+{
+    const systems_loop *loop = user;
+    systems_part *part = &loop->parts[first / PART];
+    const size_t n = (size_t)loop->b->n_bodies;
+    /* what differs from system to system, and messages, are the part's own */
+    shoal_context context = {0};
+    shoal_config config = *loop->b->config;
+    shoal_ensemble ensemble = *loop->b->study->ensemble;
+    builder b = *loop->b;
+    config.context = ensemble.context = &context;
+    b.config = &config;
+    b.inputs = malloc(n * sizeof *b.inputs);
+    b.orbits = calloc(n, sizeof *b.orbits);
+    b.bodies = calloc(n, sizeof *b.bodies);
+    if (!b.inputs || !b.orbits || !b.bodies) {
+        part->status = SHOAL_E_MEMORY;
+    } else {
+        void *numbers = shoal_numbers_begin();
+        memcpy(b.inputs, loop->b->inputs, n * sizeof *b.inputs);
+        for (long s = first; s < last && !part->status; s++)
+            part->status = make_system(&b, &ensemble, s, &part->findings);
+        shoal_numbers_end(numbers);
+    }
+    free(b.inputs);
+    free(b.orbits);
+    free(b.bodies);
+}
+
 static shoal_status make_systems(builder *b)
 {
-    bool any = false;
-    for (long s = 0; s < b->n_systems; s++) {
-        const shoal_system record = {.id = b->study->first + s * b->study->stride, .t_start = b->study->t_start};
-        const char *reason;
-        apply_variations(b, s, record.id);
-        /* an impossible system stays `invalid`, as it was made: it is a result of the sweep, not an error */
-        shoal_status status = make_bodies(b, &reason);
-        if (!status)
-            status = shoal_ensemble_set_bodies(b->study->ensemble, s, b->n_bodies, b->bodies);
-        if (status == SHOAL_E_MEMORY) /* no property of the system */
-            return status;
-        any = any || !status;
-        if (status)
-            shoal_findings_invalid(&b->study->findings, 1, record.id, reason);
-        if (status && (b->n_variations == 0 || (shoal_study_is_whole(b->study) && !any && s == b->n_systems - 1))) {
-            const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
-            return shoal_config_fail(
-                b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
-                b->n_variations ? " of one system at least; the first one" : "", b->study->findings.why_invalid);
-        }
-        shoal_ensemble_set_system(b->study->ensemble, s, &record);
-        if (!status && b->study->given && (status = give_system(b, record.id)))
-            return status;
+    shoal_study *study = b->study;
+    const long n = b->n_systems, n_parts = (n + PART - 1) / PART;
+    const int n_threads = study->given                 ? 1 /* they are given in their order */
+                          : study->options.threads > 0 ? study->options.threads
+                                                       : shoal_default_threads(NULL);
+    systems_loop loop = {b, calloc((size_t)n_parts, sizeof *loop.parts)};
+    shoal_status status = loop.parts ? SHOAL_OK : SHOAL_E_MEMORY;
+    long n_invalid = 0;
+    if (!status)
+        shoal_share(b->config->context, n_threads, n, PART, make_part, &loop);
+    study->ensemble->given = true;
+    study->ensemble->changes++;
+    for (long p = 0; p < n_parts && !status; p++) {
+        const shoal_findings *found = &loop.parts[p].findings;
+        status = loop.parts[p].status;
+        n_invalid += found->n_invalid;
+        shoal_findings_invalid(&study->findings, found->n_invalid, found->first_invalid, found->why_invalid);
+    }
+    free(loop.parts);
+    if (status)
+        return status == SHOAL_E_MEMORY ? out_of_memory(b) : status;
+    if (n_invalid == n && (b->n_variations == 0 || shoal_study_is_whole(study))) {
+        const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
+        return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
+                                 b->n_variations ? " of one system at least; the first one" : "",
+                                 study->findings.why_invalid);
     }
     return SHOAL_OK;
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # test_python.sh: the Python package as users get it: a wheel, installed where nothing else is, passes python/tests.
-# PYTHON names an interpreter with pip, NumPy, pytest and what packs a wheel (tools/wheel); without them there is nothing
-# to test.
+# PYTHON names an interpreter with pip, NumPy, pytest and what packs a wheel (tools/wheel); without them there is
+# nothing to test.
 
 build=${SHOAL_BUILD:-build}
 root=${SHOAL_ROOT:-$(cd "$(dirname "$0")/.." && pwd)}

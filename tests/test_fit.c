@@ -361,6 +361,33 @@ static void a_map_makes_a_twisted_distribution_normal(void **state)
     shoal_map_release(&map);
 }
 
+/* Where an angle would come in again on the other side, a mapped move has no single way back: none goes there. */
+static void no_mapped_move_goes_over_the_seam(void **state)
+{
+    static const double period[1] = {360}, centre[1] = {150}, scale[1] = {1}, others_at[3] = {150, 150, 150};
+    static double x[LEARNT];
+    const double *draw[LEARNT], from = 300;
+    double u[2], to;
+    long n_moved = 0, n_refused = 0;
+    shoal_map map;
+    for (int d = 0; d < LEARNT; d++) {
+        draw[d] = x + d;
+        x[d] = 150 + 100 * shoal_fit_normal(&(shoal_fit_key){1, 0, (uint64_t)d}, 0);
+    }
+    assert_ok(context_of(state), shoal_map_create(context_of(state), 1, &map));
+    assert_ok(context_of(state), shoal_map_learn(context_of(state), LEARNT, draw, LEARNT, &map));
+    const shoal_fit_others others = {1, 3, others_at, scale, period, centre, &map, u}; /* the other moves stay */
+    for (int i = 0; i < 1000; i++) {
+        const double factor = shoal_fit_propose(SHOAL_FIT_DEMCMC, &(shoal_fit_key){1, 0, (uint64_t)i}, &others, &from,
+                                                &to);
+        n_moved += isfinite(factor) && to != from;
+        n_refused += !isfinite(factor);
+        assert_true(!isfinite(factor) || fabs(to - 150) < 180);
+    }
+    assert_true(n_moved > 100 && n_refused > 50);
+    shoal_map_release(&map);
+}
+
 static void what_is_impossible_is_never_drawn(void **state)
 {
     known of = {2, 30, bounded, 0, 0, NULL}, none = {2, 30, nowhere, 0, 0, NULL};
@@ -1204,6 +1231,7 @@ int main(void)
         cmocka_unit_test(an_angle_goes_round),
         cmocka_unit_test(moments_of_a_twisted_distribution),
         cmocka_unit_test(a_map_makes_a_twisted_distribution_normal),
+        cmocka_unit_test(no_mapped_move_goes_over_the_seam),
         cmocka_unit_test(what_is_impossible_is_never_drawn),
         cmocka_unit_test(a_step_is_two_calls),
         cmocka_unit_test(the_optimum_has_its_place_and_widths),

@@ -22,9 +22,9 @@
 
 #include "core/fit/fit.h"
 
-enum { EACH = 8, MOST = 1 << 14 }; /* different draws for each monomial at least; draws that are used */
-#define RIDGE    1e-3              /* added to mean squares, which are about 1 */
-#define FLATTEST 1e-12             /* least variance of a component, of all of them 1 on average */
+enum { EACH = 8 };     /* different draws for each monomial, at least */
+#define RIDGE    1e-3  /* added to mean squares, which are about 1 */
+#define FLATTEST 1e-12 /* least variance of a component, of all of them 1 on average */
 
 /* Monomials of the first p components. */
 static int monomials(int p)

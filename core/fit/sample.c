@@ -3,7 +3,7 @@
  * sample.c: draws from a target until they are enough. When it is asked whether they are, after so many draws, depends
  * on nothing but their number: a fit that was killed and goes on ends at the same draw with the same bits.
  *
- * Differential evolution learns its map (map.c) after 64, 128, ... 2048 draws, from the later half of these, and never
+ * Differential evolution learns its map (map.c) after 64, 128, ... 4096 draws, from the later half of these, and never
  * again. Between two lessons the map does not change, so that the steps are those of a Markov chain. Draws are precise
  * only if all that count were made with one map. It depends on the draws alone, so that a journal need not keep it.
  */
@@ -15,9 +15,9 @@
 enum { FIRST_LOOK = 64, LEAST_MORE = 32, PART_MORE = 8 }; /* an eighth more until the next look */
 /* With temperatures no fewer steps are precise: walkers of all of the chains cross to other modes together, so that
  * R-hat does not see those who are missing there, and draws of a ladder that still changes are to be forgotten. */
-enum { FIRST_LESSON = 64, LAST_LESSON = 2048 }; /* draws */
-enum { MOST_LEARNT = 1 << 14 };                 /* draws, times walkers, that a map is made of, about */
 enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
+enum { FIRST_LESSON = 64, LAST_LESSON = 4096 }; /* draws */
+enum { MOST_LEARNT = 1 << 14 };                 /* draws, times walkers, of which a map is made, about */
 
 typedef struct sampler {
     const shoal_target *target;

@@ -122,8 +122,8 @@ static double bounded(const double *x)
 
 enum { TWISTS = 4 };
 #define FROM_DEGREES (TWO_PI / 360)
-/* x0 normal; x1 normal with sigma 0.5 around x0^2; an angle, von Mises with kappa 1/2 around 150 + 30 x0 degrees; x3 normal
- * with variance exp(x0), which no map of the second degree makes normal. */
+/* x0 normal; x1 normal with sigma 0.5 around x0^2; an angle, von Mises with kappa 1/2 around 150 + 30 x0 degrees; x3
+ * normal with variance exp(x0), which no map of the second degree makes normal. */
 static double twisted(const double *x)
 {
     const double y = (x[1] - x[0] * x[0]) / 0.5;

@@ -11,8 +11,8 @@
  *         x' = x + g P (a - b), P the projection on x - c, g uniform in 1.2..2.2; factor (|x' - c| / |x - c|)^(k - 1)
  *     stretch (Goodman & Weare 2010, doi:10.2140/camcos.2010.5.65)
  *         x' = a + z (x - a), density of z as 1 / sqrt(z) in 1/2..2; factor z^(k - 1)
- *     mapped (Parno & Marzouk 2018, doi:10.1137/17M1134640; Cotter et al. 2013, doi:10.1214/13-STS421), where a map u(x)
- *     is learnt (map.c), half of the moves of differential evolution
+ *     mapped (Parno & Marzouk 2018, doi:10.1137/17M1134640; Cotter et al. 2013, doi:10.1214/13-STS421), where a map
+ *     u(x) is learnt (map.c), half of the moves of differential evolution
  *         u(x') = sqrt(1 - b^2) u(x) + b n, n standard normal, b one of 1, 1/2, 1/4, 1/8;
  *         factor exp((|u(x')|^2 - |u(x)|^2) / 2)
  *     It keeps a standard normal distribution of u, so that nearly all moves are taken where the map is good, and b = 1

@@ -11,7 +11,7 @@
  * of u have the same ratios.
  *
  * Monomials are in the order 1, z_1, z_1^2, z_2, z_2 z_1, z_2^2, z_3 ...: those before z_i are all that q_i has. So
- * the Cholesky factor L of the matrix of their mean products holds all regressions: where row i of L is that of z_i, and
+ * the Cholesky factor L of the matrix of their mean products holds all regressions: if row i of L is that of z_i, and
  * L_i the block of the monomials before, the coefficients c solve L_i^T c = row i, and w_i^2 is the sum of squares of
  * the rest of row i. Few draws allow few monomials: then only the first components are in the q_i.
  */

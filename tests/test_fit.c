@@ -120,6 +120,17 @@ static double bounded(const double *x)
     return x[0] < 0 ? NAN : -x[0] - x[1] * x[1] / 2;
 }
 
+enum { TWISTS = 4 };
+#define FROM_DEGREES (TWO_PI / 360)
+/* x0 normal; x1 normal with sigma 0.5 around x0^2; an angle, von Mises with kappa 1/2 around 150 + 30 x0 degrees; x3
+ * normal with variance exp(x0), which no map of the second degree makes normal. */
+static double twisted(const double *x)
+{
+    const double y = (x[1] - x[0] * x[0]) / 0.5;
+    return -(x[0] * x[0] + y * y + x[3] * x[3] * exp(-x[0]) + x[0]) / 2 +
+           cos((x[2] - 150 - 30 * x[0]) * FROM_DEGREES) / 2;
+}
+
 static double nowhere(const double *x)
 {
     (void)x;
@@ -272,6 +283,109 @@ static void an_angle_goes_round(void **state)
         is(&draws, 1, 0, 1, 2);
         shoal_draws_release(&draws);
     }
+}
+
+/* A parameter of each kind of what a map learns, and what it does not. */
+static void moments_of_a_twisted_distribution(void **state)
+{
+    static const double period[TWISTS] = {0, 0, 360, 0};
+    /* I_1(1/2) / I_0(1/2), times the means of cos(30 x0 degrees) and of x0 sin(30 x0 degrees) */
+    const double tilt = 30 * FROM_DEGREES, cosine = 0.242499612580801 * exp(-tilt * tilt / 2), sine = tilt * cosine;
+    for (int n_temperatures = 1; n_temperatures <= 3; n_temperatures += 2) {
+        known of = {TWISTS, 30, twisted, 0, 0, period};
+        const shoal_target target = target_of(context_of(state), &of);
+        shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
+        shoal_draws draws;
+        options.n_temperatures = n_temperatures;
+        options.ess = 4000;
+        sample(context_of(state), &target, &options, &draws);
+        is(&draws, 0, 0, 1, 2);
+        is(&draws, 1, 1, 1.5, 12);
+        is(&draws, 3, 0, exp(0.25), 3 * exp(1) - 1);
+        const long first = shoal_draws_first(&draws), n = (draws.n - first) * draws.n_walkers;
+        double mean[2] = {0};
+        for (long i = 0; i < n; i++) {
+            const double *x = draws.values + (first * draws.n_walkers + i) * (TWISTS + SHOAL_DRAW_NUMBERS);
+            mean[0] += cos((x[2] - 150) * FROM_DEGREES) / (double)n;
+            mean[1] += x[0] * sin((x[2] - 150) * FROM_DEGREES) / (double)n;
+        }
+        const double error = 0.75 / sqrt(fmin(draws.diagnosis[0].ess_bulk, draws.diagnosis[2].ess_bulk));
+        if (!(fabs(mean[0] - cosine) < 4 * error && fabs(mean[1] - sine) < 4 * error))
+            fail_msg("mean cosine %g, sine %g, expected %g, %g +- %g", mean[0], mean[1], cosine, sine, error);
+        shoal_draws_release(&draws);
+    }
+}
+
+enum { LEARNT = 8000 };
+
+/* Coordinates of a twisted normal distribution are normal; from them leads a way back. */
+static void a_map_makes_a_twisted_distribution_normal(void **state)
+{
+    static const double size[3] = {5, 1e-6, 0.4};
+    static double x[2 * LEARNT][3];
+    const double *draw[LEARNT];
+    shoal_map map;
+    double u[3], back[3], mean[3] = {0}, square[3] = {0};
+    for (int d = 0; d < 2 * LEARNT; d++) {
+        const shoal_fit_key key = {7, 0, (uint64_t)d};
+        const double z[3] = {shoal_fit_normal(&key, 0), shoal_fit_normal(&key, 1), shoal_fit_normal(&key, 2)};
+        x[d][0] = 1000 + 5 * z[0];
+        x[d][1] = 1e-6 * (z[1] + z[0]);
+        const double along = z[0] + (z[0] + z[1]) / sqrt(2); /* the widest, of variance 2 + sqrt(2) */
+        x[d][2] = 0.1 * z[2] + 0.3 * along * along / (2 + sqrt(2));
+        draw[d % LEARNT] = x[d % LEARNT];
+    }
+    assert_ok(context_of(state), shoal_map_create(context_of(state), 3, &map));
+    assert_ok(context_of(state), shoal_map_learn(context_of(state), LEARNT, draw, LEARNT, &map));
+    assert_true(map.learnt && map.p == 2);
+    for (int d = LEARNT; d < 2 * LEARNT; d++) { /* others than those of which it was made */
+        shoal_map_to(&map, x[d], u);
+        shoal_map_from(&map, u, back);
+        for (int i = 0; i < 3; i++) {
+            assert_true(fabs(back[i] - x[d][i]) < 1e-11 * size[i]);
+            mean[i] += u[i] / LEARNT;
+            square[i] += u[i] * u[i] / LEARNT;
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(fabs(mean[i]) < 0.05 && fabs(square[i] - 1) < 0.07);
+    /* the bend is gone: what is left of x2 is 0.1 of sqrt(0.1^2 + 2 * 0.3^2) */
+    assert_true(fabs(map.width[1] / (0.1 / sqrt(0.19)) - 1) < 0.05);
+    /* few draws: straight ridges alone; none that differ: no map */
+    assert_ok(context_of(state), shoal_map_learn(context_of(state), LEARNT, draw, 20, &map));
+    assert_true(map.learnt && map.p == 0);
+    for (int d = 0; d < LEARNT; d++)
+        draw[d] = x[0];
+    assert_ok(context_of(state), shoal_map_learn(context_of(state), LEARNT, draw, LEARNT, &map));
+    assert_false(map.learnt);
+    shoal_map_release(&map);
+}
+
+/* Where an angle would come in again on the other side, a mapped move has no single way back: none goes there. */
+static void no_mapped_move_goes_over_the_seam(void **state)
+{
+    static const double period[1] = {360}, centre[1] = {150}, scale[1] = {1}, others_at[3] = {150, 150, 150};
+    static double x[LEARNT];
+    const double *draw[LEARNT], from = 300;
+    double u[2], to;
+    long n_moved = 0, n_refused = 0;
+    shoal_map map;
+    for (int d = 0; d < LEARNT; d++) {
+        draw[d] = x + d;
+        x[d] = 150 + 100 * shoal_fit_normal(&(shoal_fit_key){1, 0, (uint64_t)d}, 0);
+    }
+    assert_ok(context_of(state), shoal_map_create(context_of(state), 1, &map));
+    assert_ok(context_of(state), shoal_map_learn(context_of(state), LEARNT, draw, LEARNT, &map));
+    const shoal_fit_others others = {1, 3, others_at, scale, period, centre, &map, u}; /* the other moves stay */
+    for (int i = 0; i < 1000; i++) {
+        const double factor = shoal_fit_propose(SHOAL_FIT_DEMCMC, &(shoal_fit_key){1, 0, (uint64_t)i}, &others, &from,
+                                                &to);
+        n_moved += isfinite(factor) && to != from;
+        n_refused += !isfinite(factor);
+        assert_true(!isfinite(factor) || fabs(to - 150) < 180);
+    }
+    assert_true(n_moved > 100 && n_refused > 20);
+    shoal_map_release(&map);
 }
 
 static void what_is_impossible_is_never_drawn(void **state)
@@ -547,7 +661,7 @@ static void a_study_becomes_a_posterior(void **state)
         assert_string_equal(fit->units[1], "d");
         assert_true(fit->period[2] == 360 && fit->period[1] == 0);
         assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws[threads - 1]));
-        assert_true(draws[threads - 1].precise);
+        assert_true(draws[threads - 1].precise && draws[threads - 1].n > 64); /* some of them with a map */
         /* it is there, and complete: no journal, no other file in its place */
         assert_int_equal(access("fit_1.h5.journal", F_OK), -1);
         shoal_draws again;
@@ -1115,6 +1229,9 @@ int main(void)
         cmocka_unit_test(a_narrow_ridge_is_followed),
         cmocka_unit_test(tempering_goes_between_modes),
         cmocka_unit_test(an_angle_goes_round),
+        cmocka_unit_test(moments_of_a_twisted_distribution),
+        cmocka_unit_test(a_map_makes_a_twisted_distribution_normal),
+        cmocka_unit_test(no_mapped_move_goes_over_the_seam),
         cmocka_unit_test(what_is_impossible_is_never_drawn),
         cmocka_unit_test(a_step_is_two_calls),
         cmocka_unit_test(the_optimum_has_its_place_and_widths),

@@ -236,7 +236,8 @@ const shoal_key shoal_keys[] = {
     REAL("likelihood", "megno_limit", "", 2.5, POSITIVE, NULL, "of stability = megno"),
 
     VALUE("fit", CHOICE, "method", "", 0, 0, 2, "demcmc|stretch|optimise", NULL,
-          "differential evolution with snooker moves, the affine-invariant ensemble, or the optimum alone"),
+          "differential evolution with snooker moves and steps along bent ridges, the affine-invariant ensemble, or "
+          "the optimum alone"),
     VALUE("fit", CHOICE, "start", "", 0, 0, 1, "optimum|prior", NULL,
           "where walkers begin: around the optimum, or anywhere in the priors"),
     VALUE("fit", INTEGER, "walkers", "", NAN, 8, MOST_INT, NULL, "64, or 4 for each parameter if that is more",

@@ -9,6 +9,7 @@
  *     polish.c      from there to the top of the posterior, and its widths
  *     walkers.c     the ensemble: where it starts, its steps, the ladder of temperatures
  *     moves.c       where a walker wants to go
+ *     map.c         coordinates in which draws are nearly normal
  *     random.c      random numbers that are known by their place
  *     diagnose.c    R-hat and effective sample sizes
  *     simulate.c    data as parameters make them
@@ -79,6 +80,7 @@ enum {
     SHOAL_FIT_USE_ACCEPT,
     SHOAL_FIT_USE_SWAP,
     SHOAL_FIT_USE_SHIFT,
+    SHOAL_FIT_USE_MAPPED,
     SHOAL_FIT_USE_AXIS = 1 << 10,
     SHOAL_FIT_USE_EVOLVE = 2 << 20, /* added to the above: of the optimiser, of the start, of simulated data */
     SHOAL_FIT_USE_START = 4 << 20,
@@ -91,6 +93,30 @@ double shoal_fit_uniform(const shoal_fit_key *key, int use);
 double shoal_fit_normal(const shoal_fit_key *key, int use);
 long shoal_fit_pick(const shoal_fit_key *key, int use, long n);
 
+/* ---- map.c ------------------------------------------------------------------------------------------------------- */
+
+/* Coordinates u in which some draws x are nearly standard normal. */
+typedef struct shoal_map {
+    int k, p;             /* parameters; components of which there are squares and products */
+    bool learnt;          /* false: there was nothing to learn from yet, or a parameter never changes */
+    double *mean, *width; /* [k] */
+    double *to, *from;    /* [k][k] */
+    double *coefficient;  /* [k][all monomials] */
+    double *z, *monomial; /* [k], [all monomials]: of the call in progress */
+} shoal_map;
+
+shoal_status shoal_map_create(shoal_context *context, int k, shoal_map *map);
+void shoal_map_release(shoal_map *map);
+/*
+ * shoal_map_learn: a map from n draws.
+ *   x            in   [n] vectors [k]
+ *   n_different  in   how many of them are not copies of others, about
+ */
+shoal_status shoal_map_learn(shoal_context *context, long n, const double *const x[], long n_different, shoal_map *map);
+/* The coordinates of a vector, and the vector at coordinates: for any of them. One call at a time. */
+void shoal_map_to(const shoal_map *map, const double *x, double *u);
+void shoal_map_from(const shoal_map *map, const double *u, double *x);
+
 /* ---- moves.c ----------------------------------------------------------------------------------------------------- */
 
 /* What a move is made of: the walkers of the other half at the same temperature. */
@@ -99,6 +125,9 @@ typedef struct shoal_fit_others {
     long n;              /* at least 3 */
     const double *theta; /* [n][k] */
     const double *scale, *period;
+    const double *centre; /* [k] of angles that go round */
+    const shoal_map *map; /* NULL: none is learnt */
+    double *u;            /* [2][k] for the move */
 } shoal_fit_others;
 
 /* a - b, with a period the shortest way. */
@@ -148,7 +177,8 @@ typedef struct shoal_walkers {
     double *lnp, *lnl;      /* [n_temperatures][n_walkers] */
     double *accepted;       /* [n_walkers] whether the last step of a walker at temperature 1 was */
     /* of proposals, not of the state */
-    double *to, *to_lnp, *to_lnl, *factor;
+    double *to, *to_lnp, *to_lnl, *factor, *u;
+    shoal_map map; /* of moves at temperature 1 */
 } shoal_walkers;
 
 enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_COUNTS };

@@ -11,8 +11,15 @@
  *         x' = x + g P (a - b), P the projection on x - c, g uniform in 1.2..2.2; factor (|x' - c| / |x - c|)^(k - 1)
  *     stretch (Goodman & Weare 2010, doi:10.2140/camcos.2010.5.65)
  *         x' = a + z (x - a), density of z as 1 / sqrt(z) in 1/2..2; factor z^(k - 1)
+ *     mapped (Parno & Marzouk 2018, doi:10.1137/17M1134640; Cotter et al. 2013, doi:10.1214/13-STS421), where a map
+ *     u(x) is learnt (map.c), half of the moves of differential evolution
+ *         u(x') = sqrt(1 - b^2) u(x) + b n, n standard normal, b one of 1, 1/2, 1/4, 1/8;
+ *         factor exp((|u(x')|^2 - |u(x)|^2) / 2)
+ *     It keeps a standard normal distribution of u, so that nearly all moves are taken where the map is good, and b = 1
+ *     forgets x at once. The others need no map: they go to what it does not know
  *
- * Angles with a period go the shortest way. A stretch beyond half a period has no single way back and is refused.
+ * Angles with a period go the shortest way. A stretch beyond half a period has no single way back and is refused, as is
+ * a mapped move to where the map would see an angle a period off.
  * Lengths, which snooker compares, are in units of each parameter's scale.
  */
 #include <math.h>
@@ -20,9 +27,10 @@
 #include "core/fit/fit.h"
 
 #define SNOOKERS 0.1 /* part of the moves */
+#define MAPPED   0.5 /* with a map */
 #define STRETCH  0.05
 #define JITTER   1e-4
-enum { JUMPS = 10 }; /* one in so many steps is a jump */
+enum { JUMPS = 10, LENGTHS = 4 }; /* one in so many steps is a jump; of mapped moves */
 
 double shoal_fit_difference(double period, double a, double b)
 {
@@ -68,11 +76,29 @@ static double propose_snooker(const shoal_fit_key *key, const shoal_fit_others *
     return length2 > 0 && stretch_from(others, c, factor, from, to) ? (others->k - 1) * log(fabs(factor)) : -INFINITY;
 }
 
+static double propose_mapped(const shoal_fit_key *key, const shoal_fit_others *others, const double *from, double *to)
+{
+    const double b = ldexp(1, -(int)shoal_fit_pick(key, SHOAL_FIT_USE_SCALE, LENGTHS)), rest = sqrt(1 - b * b);
+    double *u = others->u, *v = u + others->k, factor = 0;
+    shoal_map_to(others->map, from, u);
+    for (int i = 0; i < others->k; i++) {
+        v[i] = rest * u[i] + b * shoal_fit_normal(key, SHOAL_FIT_USE_AXIS + i);
+        factor += (v[i] * v[i] - u[i] * u[i]) / 2;
+    }
+    shoal_map_from(others->map, v, to);
+    for (int i = 0; i < others->k; i++)
+        if (period_of(others, i) > 0 && !(fabs(to[i] - others->centre[i]) < period_of(others, i) / 2))
+            return -INFINITY;
+    return factor;
+}
+
 double shoal_fit_propose(int method, const shoal_fit_key *key, const shoal_fit_others *others, const double *from,
                          double *to)
 {
     if (method == SHOAL_FIT_STRETCH)
         return propose_stretch(key, others, from, to);
+    if (others->map && shoal_fit_uniform(key, SHOAL_FIT_USE_MAPPED) < MAPPED)
+        return propose_mapped(key, others, from, to);
     /* three that are not the same */
     const long n = others->n, first = shoal_fit_pick(key, SHOAL_FIT_USE_FIRST, n),
                second = (first + 1 + shoal_fit_pick(key, SHOAL_FIT_USE_SECOND, n - 1)) % n,

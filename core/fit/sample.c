@@ -2,6 +2,10 @@
  *
  * sample.c: draws from a target until they are enough. When it is asked whether they are, after so many draws, depends
  * on nothing but their number: a fit that was killed and goes on ends at the same draw with the same bits.
+ *
+ * Differential evolution learns its map (map.c) after 64, 128, ... 4096 draws, from the later half of these, and never
+ * again. Between two lessons the map does not change, so that the steps are those of a Markov chain. Draws are precise
+ * only if all that count were made with one map. It depends on the draws alone, so that a journal need not keep it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +16,8 @@ enum { FIRST_LOOK = 64, LEAST_MORE = 32, PART_MORE = 8 }; /* an eighth more unti
 /* With temperatures no fewer steps are precise: walkers of all of the chains cross to other modes together, so that
  * R-hat does not see those who are missing there, and draws of a ladder that still changes are to be forgotten. */
 enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
+enum { FIRST_LESSON = 64, LAST_LESSON = 4096 }; /* draws */
+enum { MOST_LEARNT = 1 << 14 };                 /* draws, times walkers, of which a map is made, about */
 
 typedef struct sampler {
     const shoal_target *target;
@@ -82,6 +88,38 @@ static void count(sampler *s)
         s->draws->swaps = fmin(s->draws->swaps, walkers->swapped[t] / n);
 }
 
+/* After how many of n draws the map was learnt; 0: there is none. */
+static long last_lesson(const sampler *s, long n)
+{
+    long at = 0;
+    if (s->options->method == SHOAL_FIT_DEMCMC)
+        for (long next = FIRST_LESSON; next <= n && next <= LAST_LESSON; next *= 2)
+            at = next;
+    return at;
+}
+
+/* The map of the last lesson; nothing where there was none. */
+static shoal_status learn(sampler *s)
+{
+    const shoal_draws *draws = s->draws;
+    const long last = last_lesson(s, draws->n), first = last / 2, row = draws->k + SHOAL_DRAW_NUMBERS,
+               each = 1 + (last - first) * draws->n_walkers / MOST_LEARNT;
+    if (last == 0)
+        return SHOAL_OK;
+    const double **x = malloc((size_t)((last - first) * draws->n_walkers) * sizeof *x);
+    if (!x)
+        return shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", last - first);
+    long n = 0, n_different = draws->n_walkers;
+    for (long i = first * draws->n_walkers; i < last * draws->n_walkers; i++) {
+        n_different += draws->values[i * row + draws->k + SHOAL_DRAW_ACCEPTED] > 0;
+        if (i / draws->n_walkers % each == 0)
+            x[n++] = draws->values + i * row;
+    }
+    const shoal_status status = n ? shoal_map_learn(s->target->context, n, x, n_different, &s->walkers.map) : SHOAL_OK;
+    free(x);
+    return status;
+}
+
 /* Diagnose the later half. */
 static shoal_status look(sampler *s)
 {
@@ -92,7 +130,8 @@ static shoal_status look(sampler *s)
     double *x = malloc((size_t)(draws->n_walkers * n) * sizeof *x);
     shoal_status status = x ? SHOAL_OK
                             : shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
-    draws->precise = s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED;
+    draws->precise = shoal_draws_first(draws) >= last_lesson(s, draws->n - 1) &&
+                     (s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED);
     for (int i = 0; i <= draws->k && !status; i++) {
         shoal_diagnosis *of = &draws->diagnosis[i];
         shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);
@@ -128,7 +167,7 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
     for (;;) {
         const long steps = shoal_walkers_steps(&s->walkers);
         count(s);
-        if (draws->n == next_look(draws->n))
+        if (draws->n == next_look(draws->n) || draws->n == last_lesson(s, draws->n))
             status = look(s);
         if (status || (draws->n_diagnosed == draws->n && draws->precise) || steps >= s->options->n_steps)
             break;
@@ -140,8 +179,11 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
             status = save(s);
         if (!status)
             status = shoal_walkers_step(&s->walkers);
-        if (!status && (steps + 1) % s->options->thin == 0)
+        if (!status && (steps + 1) % s->options->thin == 0) {
             status = keep(s);
+            if (!status && draws->n == last_lesson(s, draws->n))
+                status = learn(s);
+        }
         if (status)
             break;
     }
@@ -159,7 +201,7 @@ static shoal_status begin(sampler *s, const char *path, const char *text)
     if (!status)
         status = shoal_fit_journal_open(s->target->context, path, text, &s->walkers, draws, &resumed, &s->journal);
     if (status || resumed)
-        return status;
+        return status ? status : learn(s);
     if (s->options->start == SHOAL_FIT_FROM_OPTIMUM) {
         status = shoal_optimum_create(s->target, &draws->optimum);
         if (!status)

@@ -30,8 +30,8 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
         .target = target, .options = options, .k = k, .n_walkers = options->n_walkers, .n_all = n_all};
     walkers->n_state = SHOAL_WALKERS_COUNTS + 2 * n_t + 2 * (size_t)k + nk + 2 * n + (size_t)options->n_walkers;
     walkers->state = shoal_allocate(walkers->n_state, sizeof(double));
-    walkers->to = shoal_allocate(nk + 3 * n, sizeof(double));
-    if (!walkers->state || !walkers->to) {
+    walkers->to = shoal_allocate(nk + 3 * n + 2 * (size_t)k, sizeof(double));
+    if (!walkers->state || !walkers->to || shoal_map_create(target->context, k, &walkers->map)) {
         shoal_walkers_release(walkers);
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld walkers", n_all);
     }
@@ -47,6 +47,7 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
     walkers->to_lnp = walkers->to + nk;
     walkers->to_lnl = walkers->to_lnp + n;
     walkers->factor = walkers->to_lnl + n;
+    walkers->u = walkers->factor + n;
     return SHOAL_OK;
 }
 
@@ -54,6 +55,7 @@ void shoal_walkers_release(shoal_walkers *walkers)
 {
     free(walkers->state);
     free(walkers->to);
+    shoal_map_release(&walkers->map);
     *walkers = (shoal_walkers){0};
 }
 
@@ -170,8 +172,14 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     for (long m = 0; m < n_moved; m++) {
         const long at = m / n_half * n, slot = at + half * n_half + m % n_half;
         const shoal_fit_key key = {seed, step, (uint64_t)slot};
-        const shoal_fit_others others = {k, n_half, walkers->theta + (at + (1 - half) * n_half) * k, walkers->scale,
-                                         walkers->target->period};
+        const shoal_fit_others others = {.k = k,
+                                         .n = n_half,
+                                         .theta = walkers->theta + (at + (1 - half) * n_half) * k,
+                                         .scale = walkers->scale,
+                                         .period = walkers->target->period,
+                                         .centre = walkers->centre,
+                                         .map = at == 0 && walkers->map.learnt ? &walkers->map : NULL,
+                                         .u = walkers->u};
         walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
                                                walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);

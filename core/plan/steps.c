@@ -38,9 +38,9 @@ static double shortest_period(const shoal_plan *plan, long system, shoal_body *b
     return shortest;
 }
 
-/* A loop over the systems of a plan, shared among threads in parts of PART systems, whatever their number is: what the
- * parts find is put together in their order. */
-enum { PART = 1024 };
+/* Systems from which loops over them are shared among threads. The parts depend on the number of systems alone, and
+ * what they find is put together in their order. */
+#define WORTH_THREADS 1024
 
 /* Room for the bodies of a system. */
 typedef struct system_room {
@@ -83,9 +83,10 @@ static void find_periods(void *user, long first, long last)
 /* The periods in which times are counted, if they are. */
 shoal_status shoal_plan_find_periods(shoal_plan *plan)
 {
+    const long n = plan->ensemble->n_systems;
     periods_loop loop = {plan, false};
     if (plan->period)
-        shoal_share(plan->context, plan->host_threads, plan->ensemble->n_systems, PART, find_periods, &loop);
+        shoal_share(plan->context, plan->host_threads, n, shoal_part(n, WORTH_THREADS), find_periods, &loop);
     return loop.lacks_memory ? shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory") : SHOAL_OK;
 }
 
@@ -266,13 +267,14 @@ typedef struct steps_part {
 typedef struct steps_loop {
     const shoal_plan *plan;
     bool commit;
-    steps_part *parts;
+    long part; /* systems of each part */
+    steps_part parts[SHOAL_MOST_PARTS];
 } steps_loop;
 
 static void choose_part(void *user, long first, long last)
 {
-    const steps_loop *loop = user;
-    steps_part *part = &loop->parts[first / PART];
+    steps_loop *loop = user;
+    steps_part *part = &loop->parts[first / loop->part];
     shoal_plan own = *loop->plan; /* with findings of its own, and without messages */
     system_room room;
     own.context = NULL;
@@ -307,21 +309,20 @@ static void add_findings(shoal_findings *to, const shoal_findings *from)
 
 shoal_status shoal_plan_choose_steps(shoal_plan *plan, bool commit)
 {
-    const long n = plan->ensemble->n_systems, n_parts = (n + PART - 1) / PART;
-    steps_loop loop = {plan, commit, calloc((size_t)n_parts, sizeof *loop.parts)};
-    system_room room = {0};
-    bool has_room = loop.parts && make_room(plan, &room);
+    const long n = plan->ensemble->n_systems;
+    steps_loop loop = {.plan = plan, .commit = commit, .part = shoal_part(n, WORTH_THREADS)};
+    system_room room;
+    bool has_room = make_room(plan, &room);
     shoal_status status = SHOAL_OK;
     if (has_room)
-        shoal_share(plan->context, plan->host_threads, n, PART, choose_part, &loop);
-    for (long p = 0; p < n_parts && has_room && !status; p++) {
-        const steps_part *part = &loop.parts[p];
+        shoal_share(plan->context, plan->host_threads, n, loop.part, choose_part, &loop);
+    for (long first = 0; first < n && has_room && !status; first += loop.part) {
+        const steps_part *part = &loop.parts[first / loop.part];
         add_findings(plan->findings, &part->findings);
         has_room = part->bad != -2;
         if (part->bad >= 0) /* once more, for its message */
             status = choose_step(plan, part->bad, &room, commit);
     }
-    free(loop.parts);
     release_room(&room);
     return has_room ? status : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
 }

@@ -661,8 +661,8 @@ static shoal_status give_system(const builder *b, long id)
     return status;
 }
 
-/* The systems are made by threads, in parts of PART systems, whatever the number of threads is. */
-enum { PART = 1024 };
+/* Systems from which threads share in making them, in parts that depend on the number of systems alone. */
+#define WORTH_THREADS 1024
 
 typedef struct systems_part {
     shoal_status status; /* anything but impossible systems */
@@ -671,7 +671,8 @@ typedef struct systems_part {
 
 typedef struct systems_loop {
     const builder *b;
-    systems_part *parts;
+    long part; /* systems of each part */
+    systems_part parts[SHOAL_MOST_PARTS];
 } systems_loop;
 
 /* Make system s. An impossible one stays `invalid`, as the ensemble was made: it is a result of the sweep, not an
@@ -694,8 +695,8 @@ static shoal_status make_system(builder *b, shoal_ensemble *ensemble, long s, sh
 
 static void make_part(void *user, long first, long last)
 {
-    const systems_loop *loop = user;
-    systems_part *part = &loop->parts[first / PART];
+    systems_loop *loop = user;
+    systems_part *part = &loop->parts[first / loop->part];
     const size_t n = (size_t)loop->b->n_bodies;
     /* what differs from system to system, and messages, are the part's own */
     shoal_context context = {0};
@@ -724,24 +725,23 @@ static void make_part(void *user, long first, long last)
 static shoal_status make_systems(builder *b)
 {
     shoal_study *study = b->study;
-    const long n = b->n_systems, n_parts = (n + PART - 1) / PART;
+    const long n = b->n_systems;
     const int n_threads = study->given                 ? 1 /* they are given in their order */
                           : study->options.threads > 0 ? study->options.threads
                                                        : shoal_default_threads(NULL);
-    systems_loop loop = {b, calloc((size_t)n_parts, sizeof *loop.parts)};
-    shoal_status status = loop.parts ? SHOAL_OK : SHOAL_E_MEMORY;
+    systems_loop loop = {.b = b, .part = shoal_part(n, WORTH_THREADS)};
+    shoal_status status = SHOAL_OK;
     long n_invalid = 0;
-    if (!status)
-        shoal_share(b->config->context, n_threads, n, PART, make_part, &loop);
+    shoal_share(b->config->context, n_threads, n, loop.part, make_part, &loop);
     study->ensemble->given = true;
     study->ensemble->changes++;
-    for (long p = 0; p < n_parts && !status; p++) {
-        const shoal_findings *found = &loop.parts[p].findings;
-        status = loop.parts[p].status;
+    for (long first = 0; first < n && !status; first += loop.part) {
+        const systems_part *part = &loop.parts[first / loop.part];
+        const shoal_findings *found = &part->findings;
+        status = part->status;
         n_invalid += found->n_invalid;
         shoal_findings_invalid(&study->findings, found->n_invalid, found->first_invalid, found->why_invalid);
     }
-    free(loop.parts);
     if (status)
         return status == SHOAL_E_MEMORY ? out_of_memory(b) : status;
     if (n_invalid == n && (b->n_variations == 0 || shoal_study_is_whole(study))) {

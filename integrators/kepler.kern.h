@@ -11,14 +11,13 @@
  * 1971; Wisdom & Hernandez 2015, MNRAS 453, 3015; Rein & Tamayo 2015, MNRAS 452, 376, equations 9 to 16).
  *
  * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives
- * come free) until the last correction is below 1e-6 of X, when the next would be below 1e-24; the last correction
- * enters the G_k by Taylor's series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
+ * come free) until the last correction is so small that what follows is below 1e-18 of X; it enters the G_k by Taylor's
+ * series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
  * Conway's (Conway 1986, Celest. Mech. 39, 199), on ellipses from E_1 = M_1: at most four rounds. F is monotonic, so
  * any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or
  * those of the G_k (many revolutions), kepler_careful.kern.h takes over.
  *
- * Operations a body, a division as a GPU's five: 126 with one round, 51 more a further one. One does for 40 steps an
- * orbit and e up to 0.05; at e = 0.2 half of the steps make two.
+ * Operations a body, a division as a GPU's five: 128 with one round, 51 more a further one.
  */
 #ifndef SHOAL_KEPLER_H
 #define SHOAL_KEPLER_H
@@ -26,22 +25,22 @@
 enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
+LANE_KEPT_TABLE double kepler_c2[] = {-0x1.ae8123b6a1395p-45, 0x1.939a1adc85fa4p-37, -0x1.1eed8efe5e3f4p-29,
+                                      0x1.27e4fb740590ap-22, -0x1.a01a01a01a038p-16, 0x1.6c16c16c16ccbp-10,
+                                      -0x1.5555555555555p-5, 0.5};
+LANE_KEPT_TABLE double kepler_c3[] = {-0x1.952de8bc67ff7p-49, 0x1.ae819d07a5850p-41, -0x1.612461399fbcbp-33,
+                                      0x1.ae64567c5e145p-26, -0x1.71de3a556c73fp-19, 0x1.a01a01a01a066p-13,
+                                      -0x1.1111111111111p-7, 0x1.5555555555555p-3};
 LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
 {
-    real p = lane_fma(z, lane_set(-0x1.ae8123b6a1395p-45), lane_set(0x1.939a1adc85fa4p-37));
-    real q = lane_fma(z, lane_set(-0x1.952de8bc67ff7p-49), lane_set(0x1.ae819d07a5850p-41));
-    p = lane_fma(z, p, lane_set(-0x1.1eed8efe5e3f4p-29));
-    q = lane_fma(z, q, lane_set(-0x1.612461399fbcbp-33));
-    p = lane_fma(z, p, lane_set(0x1.27e4fb740590ap-22));
-    q = lane_fma(z, q, lane_set(0x1.ae64567c5e145p-26));
-    p = lane_fma(z, p, lane_set(-0x1.a01a01a01a038p-16));
-    q = lane_fma(z, q, lane_set(-0x1.71de3a556c73fp-19));
-    p = lane_fma(z, p, lane_set(0x1.6c16c16c16ccbp-10));
-    q = lane_fma(z, q, lane_set(0x1.a01a01a01a066p-13));
-    p = lane_fma(z, p, lane_set(-0x1.5555555555555p-5));
-    q = lane_fma(z, q, lane_set(-0x1.1111111111111p-7));
-    *c2 = lane_fma(z, p, lane_set(0.5));
-    *c3 = lane_fma(z, q, lane_set(0x1.5555555555555p-3));
+    real p = lane_set(kepler_c2[0]), q = lane_set(kepler_c3[0]);
+    LANE_UNROLL_FULLY
+    for (int i = 1; i < 8; i++) {
+        p = lane_fma(z, p, lane_set(kepler_c2[i]));
+        q = lane_fma(z, q, lane_set(kepler_c3[i]));
+    }
+    *c2 = p;
+    *c3 = q;
 }
 
 /* G_0..G_3 at X, and whether any lane has |beta X^2| > 1, which is quartered, then c_2, c_3 are doubled up again:
@@ -124,7 +123,11 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
 }
 
 /* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined; g[4]: X, or 0 where there is none. Returns the lanes that
- * kepler_careful has to solve. */
+ * kepler_careful has to solve.
+ *
+ * The correction from F = F' (-d + X + A X^2 + B X^3 + C X^4 + ...) is d (1 - A d + (2 A^2 - B) d^2) and then d (5 A B -
+ * 5 A^3 - C) d^3 at most, with C = -beta A / 12: settled where |d| <= 3e-5 |X|, 2 |A d| <= 3e-5 and |B| d^2 <= 1e-9,
+ * that is below 1e-17 d. G_1 to G_3 by Taylor's series to c^3 leave c^4 beta / 12 of G_2 / X^2, the largest: 1e-19. */
 LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
 {
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;
@@ -147,7 +150,8 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
         const real a3 = lane_set(-1.0 / 6.0) * r2nd * (d * dq);
         change = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
         /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
-        unsettled = moving & lane_not((lane_abs(d) <= lane_set(1e-6) * lane_abs(X)) &
+        unsettled = moving & lane_not((lane_abs(d) <= lane_set(3e-5) * lane_abs(X)) & (lane_abs(a2) <= lane_set(3e-5)) &
+                                      (lane_abs(a3) <= lane_set(1e-9)) &
                                       (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))
             break;
@@ -170,10 +174,11 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
 
     g[4] = lane_select(unsettled, lane_set(0.0), X + change);
     /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
-    real half = 0.5 * change;
-    g[3] = lane_fma(change, lane_fma(half, lane_fma(change * third, g[0], g[1]), g[2]), g[3]);
-    g[2] = lane_fma(change, lane_fma(half, g[0], g[1]), g[2]);
-    g[1] = lane_fma(change, lane_fma(half, -beta * g[1], g[0]), g[1]);
+    const real half = 0.5 * change, part = third * change;
+    const real higher = lane_fma(part, g[0], g[1]), lower = lane_fnma(part * beta, g[1], g[0]);
+    g[3] = lane_fma(change, lane_fma(half, higher, g[2]), g[3]);
+    g[2] = lane_fma(change, lane_fma(half, lower, g[1]), g[2]);
+    g[1] = lane_fma(change, lane_fnma(half * beta, higher, g[0]), g[1]);
     return poor;
 }
 

@@ -70,6 +70,7 @@
 #define LANE_KNOWN(fact) (void)0
 #define LANE_COPIES      1 /* what is called gets copies of the state, which is in registers */
 #define LANE_TABLE       static __constant__ const
+#define LANE_KEPT_TABLE  static __constant__
 
 typedef double real;
 typedef bool mask;
@@ -279,6 +280,7 @@ LANE_FN real lane_fetch(const double *base, lane_id id, real slot, int n_slots, 
 
 /* Begins a table of coefficients: LANE_TABLE double name[] = {...}; */
 #define LANE_TABLE       static const __attribute__((unused))
+#define LANE_KEPT_TABLE  LANE_TABLE
 
 typedef double real __attribute__((vector_size(8 * LANES)));
 typedef long long mask __attribute__((vector_size(8 * LANES))); /* a lane is 0 or -1 */

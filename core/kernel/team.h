@@ -377,7 +377,8 @@ LANE_FN void team_hand_out(int q, int n, real *x)
     }
 }
 
-/* Combine a number of each thread in a tree, neighbours first, the lower one first. Every thread gets the result. */
+/* Combine a number of each thread in a tree, neighbours first, the lower one first, which does not matter for a sum.
+ * Every thread gets the result. The last group of a level is alone if their number is odd. */
 #define TEAM_TREE(name, own, count, COMBINE, of_shared)                           \
     LANE_FN real name(real x)                                                     \
     {                                                                             \
@@ -391,14 +392,15 @@ LANE_FN void team_hand_out(int q, int n, real *x)
         LANE_UNROLL_XYZ                                                           \
         for (int stride = 1; stride < (count); stride *= 2) {                     \
             const int other = ((own) & ~(stride - 1)) ^ stride;                   \
-            const real y = team_of(x, first + (other < (count) ? other : (own))); \
-            const real low = (own)&stride ? y : x, high = (own)&stride ? x : y;   \
-            if (other < (count))                                                  \
-                x = COMBINE(low, high);                                           \
+            const bool paired = ((count)-1) / stride % 2 == 1 || other < (count); \
+            const real y = team_of(x, first + (paired ? other : (own)));          \
+            x = paired ? COMBINE((own)&stride, x, y) : x;                         \
         }                                                                         \
         return x;                                                                 \
     }
-#define TEAM_ADD(a, b) ((a) + (b))
+#define TEAM_ADD(after, x, y) ((x) + (y))
+#define TEAM_MAX(after, x, y) lane_max((after) ? (y) : (x), (after) ? (x) : (y))
+#define TEAM_MIN(after, x, y) lane_min((after) ? (y) : (x), (after) ? (x) : (y))
 
 LANE_FN real team_tree_shared(const double *t, int count)
 {
@@ -440,8 +442,8 @@ LANE_FN real team_min_shared(const double *t, int count)
 }
 
 TEAM_TREE(team_tree, team_own(), TEAM_BLOCKS, TEAM_ADD, team_tree_shared)
-TEAM_TREE(team_max, team_part(), TEAM_OWNERS, lane_max, team_max_shared)
-TEAM_TREE(team_min, team_part(), TEAM_OWNERS, lane_min, team_min_shared)
+TEAM_TREE(team_max, team_part(), TEAM_OWNERS, TEAM_MAX, team_max_shared)
+TEAM_TREE(team_min, team_part(), TEAM_OWNERS, TEAM_MIN, team_min_shared)
 
 LANE_FN real team_tree_sum(int n, real *t)
 {

@@ -124,6 +124,8 @@ kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(KERNEL_FEW),$(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any))
 kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
 # The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
+# KERNEL_SAN: the propagators whose kernels are sanitized.
+KERNEL_SAN ?= $(PROPAGATORS)
 spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
 test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(call kernel_few_of,$1,$2),4),$(KERNEL_TEST_LANES)))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
@@ -274,7 +276,8 @@ beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_
 # ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
-	$$(call say,KERNEL)$$(CC) $$(KERNEL_FLAGS) $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	$$(call say,KERNEL)$$(CC) $$(filter-out $(if $(filter $4,$(KERNEL_SAN)),,$(SAN_FLAGS)),$$(KERNEL_FLAGS)) \
+	    $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
 	    $(if $(filter beside,$2),,-DKERNEL_SHARED=$(call shared,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
 	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 -DKERNEL_FINISH=shoal_finish_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \

@@ -25,12 +25,12 @@
 enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
-LANE_KEPT_TABLE double kepler_c2[] = {-0x1.ae8123b6a1395p-45, 0x1.939a1adc85fa4p-37, -0x1.1eed8efe5e3f4p-29,
-                                      0x1.27e4fb740590ap-22, -0x1.a01a01a01a038p-16, 0x1.6c16c16c16ccbp-10,
-                                      -0x1.5555555555555p-5, 0.5};
-LANE_KEPT_TABLE double kepler_c3[] = {-0x1.952de8bc67ff7p-49, 0x1.ae819d07a5850p-41, -0x1.612461399fbcbp-33,
-                                      0x1.ae64567c5e145p-26, -0x1.71de3a556c73fp-19, 0x1.a01a01a01a066p-13,
-                                      -0x1.1111111111111p-7, 0x1.5555555555555p-3};
+LANE_KEPT_TABLE double kepler_c2[] = {
+    -0x1.ae8123b6a1395p-45, 0x1.939a1adc85fa4p-37, -0x1.1eed8efe5e3f4p-29, 0x1.27e4fb740590ap-22,
+    -0x1.a01a01a01a038p-16, 0x1.6c16c16c16ccbp-10, -0x1.5555555555555p-5,  0.5};
+LANE_KEPT_TABLE double kepler_c3[] = {-0x1.952de8bc67ff7p-49, 0x1.ae819d07a5850p-41,  -0x1.612461399fbcbp-33,
+                                      0x1.ae64567c5e145p-26,  -0x1.71de3a556c73fp-19, 0x1.a01a01a01a066p-13,
+                                      -0x1.1111111111111p-7,  0x1.5555555555555p-3};
 LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
 {
     real p = lane_set(kepler_c2[0]), q = lane_set(kepler_c3[0]);
@@ -125,9 +125,9 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
 /* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined; g[4]: X, or 0 where there is none. Returns the lanes that
  * kepler_careful has to solve.
  *
- * The correction from F = F' (-d + X + A X^2 + B X^3 + C X^4 + ...) is d (1 - A d + (2 A^2 - B) d^2) and then d (5 A B -
- * 5 A^3 - C) d^3 at most, with C = -beta A / 12: settled where |d| <= 3e-5 |X|, 2 |A d| <= 3e-5 and |B| d^2 <= 1e-9,
- * that is below 1e-17 d. G_1 to G_3 by Taylor's series to c^3 leave c^4 beta / 12 of G_2 / X^2, the largest: 1e-19. */
+ * With F = F' (-d + x + A x^2 + B x^3 + C x^4 + ...), x = d (1 - A d + (2 A^2 - B) d^2 + (5 A B - 5 A^3 - C) d^3 ...).
+ * The last of these terms is left out; C = -beta A / 12. A lane is settled where |d| <= 3e-5 |X|, 2 |A d| <= 3e-5 and
+ * |B| d^2 <= 1e-9: that term is below 1e-17 d. Of G_2 / X^2 Taylor's series leaves beta x^4 / (12 X^2) or 1e-19. */
 LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
 {
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;
@@ -151,8 +151,7 @@ LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
         change = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
         /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
         unsettled = moving & lane_not((lane_abs(d) <= lane_set(3e-5) * lane_abs(X)) & (lane_abs(a2) <= lane_set(3e-5)) &
-                                      (lane_abs(a3) <= lane_set(1e-9)) &
-                                      (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
+                                      (lane_abs(a3) <= lane_set(1e-9)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
         if (!lane_any(unsettled))
             break;
         real next = X + change;

@@ -3,7 +3,11 @@
  * cuda.c: the CUDA driver library, opened at run time, and the devices that it knows.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/engine/cuda.h"
 #include "core/engine/engine.h"
@@ -126,4 +130,38 @@ shoal_status shoal_gpu_open(const struct driver *driver, shoal_context *context,
         return shoal_driver_fail(driver, context, result, "opening the GPU");
     }
     return SHOAL_OK;
+}
+
+/* ---- beforehand -------------------------------------------------------------------------------------------------- */
+
+/* The thread that opens a GPU, of the process that began it; its reference to the context is never given back. */
+static struct beforehand {
+    struct driver driver;
+    int index;
+    pthread_t thread;
+    pid_t process;
+} beforehand;
+
+static void *open_beforehand(void *unused)
+{
+    struct gpu_device gpu;
+    return shoal_gpu_open(&beforehand.driver, NULL, beforehand.index, &gpu) ? unused : NULL;
+}
+
+/* Before the driver's own end, which the thread would not survive. */
+static void await_beforehand(void)
+{
+    if (getpid() == beforehand.process)
+        (void)pthread_join(beforehand.thread, NULL);
+}
+
+void shoal_engine_gpu_open_beforehand(int index)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&begun) || shoal_driver_open(&beforehand.driver))
+        return;
+    beforehand.index = index;
+    beforehand.process = getpid();
+    if (pthread_create(&beforehand.thread, NULL, open_beforehand, NULL) == 0)
+        (void)atexit(await_beforehand);
 }

@@ -574,6 +574,22 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     return SHOAL_OK;
 }
 
+static long worthwhile(int threads)
+{
+    return (long)GPU_WORTHWHILE * threads;
+}
+
+void shoal_plan_expect(const shoal_options *options, long n_systems)
+{
+    const char *name = options->engine ? options->engine : "auto";
+    const int threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
+    shoal_devices list;
+    int count;
+    if (strcmp(name, "cpu") != 0 && (strcmp(name, "auto") != 0 || n_systems >= worthwhile(threads)) &&
+        shoal_plan_read_devices(options->devices, &list, &count))
+        shoal_engine_gpu_open_beforehand(list.which[0]);
+}
+
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size)
 {
     const char *name = options->engine ? options->engine : "auto";
@@ -585,13 +601,13 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
             return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "engine = 'cuda': %s", missing);
         plan->engine_type = &shoal_engine_cuda;
     } else {
-        const long worthwhile = (long)GPU_WORTHWHILE * plan->host_threads;
-        plan->engine_type = !missing && plan->n_list >= worthwhile ? &shoal_engine_cuda : &shoal_engine_cpu;
+        const long from = worthwhile(plan->host_threads);
+        plan->engine_type = !missing && plan->n_list >= from ? &shoal_engine_cuda : &shoal_engine_cpu;
         if (missing)
             snprintf(why, why_size, " (auto: %s)", missing);
         else
             snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list,
-                     plan->n_list == 1 ? "" : "s", worthwhile);
+                     plan->n_list == 1 ? "" : "s", from);
     }
     choose_form(plan, options);
     shoal_status status = shoal_plan_choose_devices(plan, options);

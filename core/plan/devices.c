@@ -15,8 +15,7 @@
 #define SYSTEMS_A_DEVICE 16384
 #define SECONDS_A_DEVICE 0.5
 
-/* Read an option. count: so many, 0: as many as pay, -1: all; list->n > 0: these. */
-static bool read_devices(const char *text, shoal_devices *list, int *count)
+bool shoal_plan_read_devices(const char *text, shoal_devices *list, int *count)
 {
     char *end;
     *list = (shoal_devices){0};
@@ -52,7 +51,7 @@ shoal_status shoal_plan_check_devices(shoal_context *context, const shoal_option
 {
     shoal_devices list;
     int count;
-    if (read_devices(options->devices, &list, &count))
+    if (shoal_plan_read_devices(options->devices, &list, &count))
         return SHOAL_OK;
     return shoal_refuse(context, fault, SHOAL_E_USAGE, devices_fault(options),
                         "\"auto\", \"all\", a number of GPUs up to %d, or a list of different ones such as [0,2]",
@@ -72,7 +71,7 @@ shoal_status shoal_plan_choose_devices(shoal_plan *plan, const shoal_options *op
     shoal_devices list;
     int count;
     plan->devices.n = 0;
-    if (plan->engine_type != &shoal_engine_cuda || !read_devices(options->devices, &list, &count))
+    if (plan->engine_type != &shoal_engine_cuda || !shoal_plan_read_devices(options->devices, &list, &count))
         return SHOAL_OK;
     if (list.n == 0 && count == 0) {
         const double pays = fmin((double)plan->n_list / SYSTEMS_A_DEVICE, seconds / SECONDS_A_DEVICE);

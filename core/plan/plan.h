@@ -172,6 +172,8 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
 /* Refuse a propagator or a force that applies to none of the systems. With `commit` refuse nothing: systems to which
  * one does not apply become `invalid`. */
 shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit);
+/* A plan for so many systems will be made: open its GPU, if it will have one, beside the rest of the set-up. */
+void shoal_plan_expect(const shoal_options *options, long n_systems);
 /* Choose and make the engine. `why` receives the reason for the choice of `auto`. */
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size);
 /* Returns the number of bodies up to the last one with mass in some system. unit_star: body 0 has mass 1 in all
@@ -180,7 +182,9 @@ int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
 
 /* ---- devices.c --------------------------------------------------------------------------------------------------- */
 
-/* Refuse an option `devices` that says nothing; find the GPUs that it means here, for a plan whose engine is one. */
+/* Read an option `devices`; false: it says nothing. count: so many, 0: as many as pay, -1: all; list->n > 0: these. */
+bool shoal_plan_read_devices(const char *text, shoal_devices *list, int *count);
+/* Refuse an option that says nothing; find the GPUs that it means here, for a plan whose engine is one. */
 shoal_status shoal_plan_check_devices(shoal_context *context, const shoal_options *options, shoal_fault *fault);
 shoal_status shoal_plan_choose_devices(shoal_plan *plan, const shoal_options *options);
 

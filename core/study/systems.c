@@ -826,8 +826,10 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
         if ((status = shoal_body_check(config, config_setting_get_elem(b.list, (unsigned)i), &b.inputs[i], b.inputs,
                                        b.cartesian, b.frame)))
             goto fail;
-    if ((status = check_constants(&b)) ||
-        (status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||
+    if ((status = check_constants(&b)))
+        goto fail;
+    shoal_plan_expect(&study->options, b.n_systems);
+    if ((status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||
         (status = create_columns(&b)) || (status = keep_walkers(&b)) || (status = make_systems(&b)))
         goto fail;
 fail:

@@ -123,6 +123,7 @@ static shoal_status do_set(member *m, long set)
     m->row[SHOAL_RANK_FIRST + k * SHOAL_RANK_NUMBERS + SHOAL_RANK_TRUTH] = lnp + lnl;
     options.seed = (uint64_t)(shoal_fit_uniform(&key, SHOAL_FIT_USE_MOVE) * 0x1p52);
     options.checkpoint_s = INFINITY;
+    options.brief = true;
     if (status)
         return status;
     status = shoal_fit_sample(&m->fit.target, &options, NULL, NULL, ends, m->team, &draws);

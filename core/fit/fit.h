@@ -61,6 +61,7 @@ typedef struct shoal_fit_options {
     uint64_t seed;
     double rhat, ess;    /* it ends when no R-hat is above, and no effective sample size below */
     double checkpoint_s; /* least wall time between checkpoints */
+    bool brief; /* nobody reads diagnoses before the end: they stop at the first parameter that is not precise */
 } shoal_fit_options;
 
 /* ---- random.c ---------------------------------------------------------------------------------------------------- */
@@ -219,6 +220,7 @@ typedef struct shoal_draws {
     double *values;             /* [n][n_walkers][k + SHOAL_DRAW_NUMBERS] */
     shoal_diagnosis *diagnosis; /* [k + 1] of the later half; the last one: of the posterior density */
     long n_diagnosed;           /* draws that there were */
+    int worst;                  /* the parameter that was not precise when a brief diagnosis stopped */
     long n_steps;
     double acceptance;     /* part of the proposals at temperature 1 that were taken */
     double swaps;          /* least part of the swaps between neighbouring temperatures, NaN: there is one */

@@ -120,11 +120,12 @@ static shoal_status learn(sampler *s)
     return status;
 }
 
-/* Diagnose the later half. */
-static shoal_status look(sampler *s)
+/* Diagnose the later half; if brief, only as long as it may be precise. */
+static shoal_status look(sampler *s, bool brief)
 {
     shoal_draws *draws = s->draws;
     const long n = draws->n - shoal_draws_first(draws);
+    const int n_columns = draws->k + 1, from = brief ? draws->worst : 0;
     if (n < 4 || draws->n_diagnosed == draws->n)
         return SHOAL_OK;
     double *x = malloc((size_t)(draws->n_walkers * n) * sizeof *x);
@@ -132,16 +133,21 @@ static shoal_status look(sampler *s)
                             : shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
     draws->precise = shoal_draws_first(draws) >= last_lesson(s, draws->n - 1) &&
                      (s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED);
-    for (int i = 0; i <= draws->k && !status; i++) {
+    int done = 0;
+    for (; done < n_columns && !status && (draws->precise || !brief); done++) {
+        const int i = (from + done) % n_columns;
         shoal_diagnosis *of = &draws->diagnosis[i];
         shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);
         status = shoal_diagnose(s->target->context, draws->n_walkers, n, x, of);
         if (i < draws->k) /* of constants there is no R-hat, and nothing to wait for */
             draws->precise = draws->precise && !(of->rhat > s->options->rhat) &&
                              fmin(of->ess_bulk, of->ess_tail) >= s->options->ess;
+        if (!draws->precise)
+            draws->worst = i;
     }
     free(x);
-    draws->n_diagnosed = draws->n;
+    if (done == n_columns)
+        draws->n_diagnosed = draws->n;
     return status;
 }
 
@@ -168,7 +174,7 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
         const long steps = shoal_walkers_steps(&s->walkers);
         count(s);
         if (draws->n == next_look(draws->n) || draws->n == last_lesson(s, draws->n))
-            status = look(s);
+            status = look(s, s->options->brief);
         if (status || (draws->n_diagnosed == draws->n && draws->precise) || steps >= s->options->n_steps)
             break;
         if (callback && callback(draws, user)) {
@@ -188,7 +194,7 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
             break;
     }
     if (!status)
-        status = look(s);
+        status = look(s, false);
     return status ? status : save(s);
 }
 

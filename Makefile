@@ -123,9 +123,9 @@ KERNEL_BESIDE := hybrid
 kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(KERNEL_FEW),$(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any))
 kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
-# The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
-# KERNEL_SAN: the propagators whose kernels are sanitized.
+# KERNEL_SAN: the propagators whose kernels are sanitized, in the sanitizers' build.
 KERNEL_SAN ?= $(PROPAGATORS)
+# The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
 spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
 test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(call kernel_few_of,$1,$2),4),$(KERNEL_TEST_LANES)))
 kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))

@@ -11,11 +11,11 @@
  * 1971; Wisdom & Hernandez 2015, MNRAS 453, 3015; Rein & Tamayo 2015, MNRAS 452, 376, equations 9 to 16).
  *
  * Way: a guess from the inverse series of F to fourth order; Householder's iteration of fourth order (three derivatives
- * come free) until the last correction is so small that what follows is below 1e-18 of X; it enters the G_k by Taylor's
- * series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as
- * Conway's (Conway 1986, Celest. Mech. 39, 199), on ellipses from E_1 = M_1: at most four rounds. F is monotonic, so
- * any root is the root. For lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or
- * those of the G_k (many revolutions), kepler_careful.kern.h takes over.
+ * come free) until the last correction is so small that what follows is below 3e-18 of X; it enters the G_k by Taylor's
+ * series. Where that guess is none (plunging orbits, large steps), Laguerre's iteration as Conway's (Conway 1986,
+ * Celest. Mech. 39, 199), on ellipses from E_1 = M_1: at most four rounds. F is monotonic, so any root is the root. For
+ * lanes that do not settle, and where the terms of F cancel (hyperbolas from far to far) or those of the G_k (many
+ * revolutions), kepler_careful.kern.h takes over.
  *
  * Operations a body, a division as a GPU's five: 128 with one round, 51 more a further one.
  */
@@ -127,7 +127,7 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
  *
  * With F = F' (-d + x + A x^2 + B x^3 + C x^4 + ...), x = d (1 - A d + (2 A^2 - B) d^2 + (5 A B - 5 A^3 - C) d^3 ...).
  * The last of these terms is left out; C = -beta A / 12. A lane is settled where |d| <= 3e-5 |X|, 2 |A d| <= 3e-5 and
- * |B| d^2 <= 1e-9: that term is below 1e-17 d. Of G_2 / X^2 Taylor's series leaves beta x^4 / (12 X^2) or 1e-19. */
+ * |B| d^2 <= 1e-9: that term is below 1e-13 d. Of G_2 / X^2 Taylor's series leaves beta x^4 / (12 X^2) or 1e-19. */
 LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
 {
     const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;

@@ -278,7 +278,8 @@ LANE_FN real lane_fetch(const double *base, lane_id id, real slot, int n_slots, 
 /* Tells the compiler a fact that holds here in all lanes, so that it leaves out the other branches. */
 #define LANE_KNOWN(fact) ((fact) ? (void)0 : __builtin_unreachable())
 
-/* Begins a table of coefficients: LANE_TABLE double name[] = {...}; */
+/* Begins a table of coefficients: LANE_TABLE double name[] = {...}; of a LANE_KEPT_TABLE a GPU's instructions take the
+ * numbers from memory of constants, where the compiler would write each into two instructions. */
 #define LANE_TABLE       static const __attribute__((unused))
 #define LANE_KEPT_TABLE  LANE_TABLE
 

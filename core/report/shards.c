@@ -174,11 +174,12 @@ shoal_status shoal_shards_find(const shoal_study *study, long n, bool must, bool
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* With the lock that a process leaves which is killed at the very end. */
-static void remove_shard(const char *name)
+/* The lock is one that a process leaves which is killed at the very end. */
+static void remove_shard(const char *name, bool keep)
 {
     char lock[4096];
-    unlink(name);
+    if (!keep)
+        unlink(name);
     if (snprintf(lock, sizeof lock, "%s.lock", name) < (int)sizeof lock)
         unlink(lock);
 }
@@ -201,8 +202,8 @@ shoal_status shoal_shards_join(shoal_context *context, const char *output, long 
     if (!status)
         status = shoal_store_write(context, output, *merged);
     for (long k = 0; k < n && name && shard; k++) {
-        if (!status && !keep && name[k])
-            remove_shard(name[k]);
+        if (!status && name[k])
+            remove_shard(name[k], keep);
         shoal_result_destroy(&shard[k]);
         free(name[k]);
     }

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * batch.c: evaluations of many threads in one call of a model, which divides it over the threads of its CPU or a GPU.
- * Each member is a fit that asks, waits, and goes on; who asks last makes the call for all. No bits of an answer depend
- * on the other vectors, so that it does not matter which evaluations come together.
+ * batch.c: evaluations of many threads in few calls of a model, which divides each over the threads of its CPU or a
+ * GPU. Each member is a fit that asks, waits, and goes on. A call is made as soon as half of the members wait, by one
+ * of them for all of these; the others think meanwhile. No bits of an answer depend on the other vectors, so that it
+ * does not matter which evaluations come together.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "core/fit/fit.h"
 
+typedef struct request {
+    struct request *next;
+    int row;
+    long n;
+    const double *theta;
+    double *lnl;
+    shoal_status status;
+    bool done;
+} request;
+
 struct shoal_batch {
     shoal_model *model;
     int k;
-    pthread_mutex_t lock;
-    pthread_cond_t made;
+    double *theta, *lnl; /* [room][k + 1], [room]: of the call in progress */
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t news;
+    bool busy; /* somebody has the model */
     int n_members, n_waiting;
-    long n;              /* vectors of the next call */
-    double *theta, *lnl; /* [room][k + 1], [room] */
-    uint64_t n_calls;
-    shoal_status status; /* of the last one */
+    request *waiting;
 };
 
 shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members,
@@ -38,7 +48,7 @@ shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long
     made->lnl = made->theta + room * (k + 1);
     made->n_members = n_members;
     pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->made, NULL);
+    pthread_cond_init(&made->news, NULL);
     return SHOAL_OK;
 }
 
@@ -47,54 +57,78 @@ void shoal_batch_destroy(shoal_batch **batch)
     if (!*batch)
         return;
     pthread_mutex_destroy(&(*batch)->lock);
-    pthread_cond_destroy(&(*batch)->made);
+    pthread_cond_destroy(&(*batch)->news);
     free((*batch)->theta);
     free(*batch);
     *batch = NULL;
 }
 
-/* Make the call, if nobody is left who may ask. */
+/* ln L of all vectors of some requests. */
+static shoal_status answer(const shoal_batch *batch, const request *first)
+{
+    const int k = batch->k;
+    long n = 0;
+    for (const request *r = first; r; r = r->next)
+        for (long v = 0; v < r->n; v++) {
+            double *to = batch->theta + n++ * (k + 1);
+            memcpy(to, r->theta + v * k, (size_t)k * sizeof *to);
+            to[k] = r->row;
+        }
+    const shoal_status status = shoal_model_evaluate(batch->model, n, batch->theta, batch->lnl);
+    n = 0;
+    for (const request *r = first; r; n += r->n, r = r->next)
+        memcpy(r->lnl, batch->lnl + n, (size_t)r->n * sizeof *r->lnl);
+    return status;
+}
+
+/* Make a call for all who wait. The lock is the caller's, and is open meanwhile. */
 static void call(shoal_batch *batch)
 {
-    if (batch->n_waiting == 0 || batch->n_waiting < batch->n_members)
-        return;
-    batch->status = shoal_model_evaluate(batch->model, batch->n, batch->theta, batch->lnl);
-    batch->n = 0;
+    request *first = batch->waiting;
+    batch->waiting = NULL;
     batch->n_waiting = 0;
-    batch->n_calls++;
-    pthread_cond_broadcast(&batch->made);
+    batch->busy = true;
+    pthread_mutex_unlock(&batch->lock);
+    const shoal_status status = answer(batch, first);
+    pthread_mutex_lock(&batch->lock);
+    for (request *r = first; r; r = r->next) {
+        r->status = status;
+        r->done = true;
+    }
+    batch->busy = false;
+    pthread_cond_broadcast(&batch->news);
 }
 
 shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const double *theta, double *lnl)
 {
-    const int k = batch->k;
     pthread_mutex_lock(&batch->lock);
-    const long first = batch->n;
-    const uint64_t n_calls = batch->n_calls;
-    for (long v = 0; v < n; v++) {
-        double *to = batch->theta + (first + v) * (k + 1);
-        memcpy(to, theta + v * k, (size_t)k * sizeof *to);
-        to[k] = row;
-    }
-    batch->n += n;
+    request own = {batch->waiting, row, n, theta, lnl, SHOAL_OK, false};
+    batch->waiting = &own;
     batch->n_waiting++;
-    call(batch);
-    while (batch->n_calls == n_calls)
-        pthread_cond_wait(&batch->made, &batch->lock);
-    memcpy(lnl, batch->lnl + first, (size_t)n * sizeof *lnl); /* there is no next call before this member asks again */
-    const shoal_status status = batch->status;
+    while (!own.done)
+        if (!batch->busy && 2 * batch->n_waiting >= batch->n_members)
+            call(batch);
+        else
+            pthread_cond_wait(&batch->news, &batch->lock);
     pthread_mutex_unlock(&batch->lock);
-    return status;
+    return own.status;
 }
 
 shoal_model *shoal_batch_lock(shoal_batch *batch)
 {
     pthread_mutex_lock(&batch->lock);
+    while (batch->busy)
+        pthread_cond_wait(&batch->news, &batch->lock);
+    batch->busy = true;
+    pthread_mutex_unlock(&batch->lock);
     return batch->model;
 }
 
 void shoal_batch_unlock(shoal_batch *batch)
 {
+    pthread_mutex_lock(&batch->lock);
+    batch->busy = false;
+    pthread_cond_broadcast(&batch->news);
     pthread_mutex_unlock(&batch->lock);
 }
 
@@ -102,6 +136,6 @@ void shoal_batch_leave(shoal_batch *batch)
 {
     pthread_mutex_lock(&batch->lock);
     batch->n_members--;
-    call(batch);
+    pthread_cond_broadcast(&batch->news);
     pthread_mutex_unlock(&batch->lock);
 }

@@ -5,7 +5,7 @@
  * what the data were made of among draws of the posterior is uniform, for every parameter; and for ln prior + ln L,
  * which sees what no parameter does (Modrak et al. 2023, doi:10.1214/23-BA1404).
  *
- * Sets are fitted side by side, each by a thread, and evaluated in one call (batch.c). Every set has random numbers of
+ * Sets are fitted side by side, each by a thread, and evaluated together (batch.c). Every set has random numbers of
  * its own: neither what is at once nor a kill changes any of them. A set that is ready is a record of the journal.
  */
 #define _GNU_SOURCE 1

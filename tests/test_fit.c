@@ -298,6 +298,7 @@ static void moments_of_a_twisted_distribution(void **state)
         shoal_draws draws;
         options.n_temperatures = n_temperatures;
         options.ess = 4000;
+        options.n_steps = 80000; /* 22000 to 45000 by the seed */
         sample(context_of(state), &target, &options, &draws);
         is(&draws, 0, 0, 1, 2);
         is(&draws, 1, 1, 1.5, 12);
@@ -431,9 +432,9 @@ static void the_optimum_has_its_place_and_widths(void **state)
 {
     known of = {DIMENSIONS, 20, gauss, 0, 0, NULL}, two = {3, 20, modes, 0, 0, NULL};
     const shoal_target target = target_of(context_of(state), &of), far = target_of(context_of(state), &two);
-    shoal_optimum optimum;
-    assert_ok(context_of(state), shoal_optimum_create(&target, &optimum));
-    assert_ok(context_of(state), shoal_optimise(&target, 1, &optimum));
+    shoal_draws draws = {0};
+    assert_ok(context_of(state), shoal_optimise(&target, 1, NULL, NULL, &draws));
+    shoal_optimum optimum = draws.optimum;
     for (int i = 0; i < DIMENSIONS; i++) {
         double variance = 0, covariance = 0;
         for (int e = 0; e < DIMENSIONS; e++) {
@@ -446,10 +447,11 @@ static void the_optimum_has_its_place_and_widths(void **state)
     }
     assert_true(fabs(optimum.lnl - gauss(gauss_mean)) < 1e-6);
     shoal_optimum_release(&optimum);
-    assert_ok(context_of(state), shoal_optimum_create(&far, &optimum));
-    assert_ok(context_of(state), shoal_optimise(&far, 1, &optimum));
-    for (int i = 0; i < 3; i++)
-        assert_true(fabs(optimum.theta[i] - 5) < 1e-3);
+    assert_ok(context_of(state), shoal_optimise(&far, 1, NULL, NULL, &draws));
+    optimum = draws.optimum;
+    for (int i = 0; i < 3;
+         i++) /* which of two far modes is a matter of luck: half of the seeds find the one on the right */
+        assert_true(fabs(optimum.theta[i] - copysign(5, optimum.theta[0])) < 1e-3);
     shoal_optimum_release(&optimum);
 }
 

@@ -70,6 +70,12 @@ static void draw_progress(const fit_progress *progress, const shoal_draws *draws
 {
     const shoal_fit_options *options = &progress->fit->options;
     char line[256];
+    if (draws->n_steps == 0) {
+        snprintf(line, sizeof line, "optimum: ln posterior %.2f after %ld evaluations",
+                 draws->optimum.lnp + draws->optimum.lnl, draws->optimum.evaluations);
+        draw_line(line);
+        return;
+    }
     int used = snprintf(line, sizeof line, "step %ld of %ld  %.3g ln L/s  accepted %.0f %%", draws->n_steps,
                         options->n_steps,
                         (double)((draws->n_steps - progress->first_step) * options->n_walkers) *
@@ -92,10 +98,7 @@ static bool show_progress(const shoal_draws *draws, void *user)
     fit_progress *progress = user;
     const double now = shoal_seconds();
 
-    if (!draws) {
-        return stop_was_asked();
-    }
-    if (progress->began == 0) {
+    if (progress->began == 0 && draws->n_steps > 0) {
         progress->began = now;
         progress->first_step = draws->n_steps;
     } else if (progress->every > 0 && now - progress->drawn >= progress->every) {

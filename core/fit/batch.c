@@ -23,7 +23,7 @@ typedef struct request {
 struct shoal_batch {
     shoal_model *model;
     int k;
-    double *theta, *lnl; /* [room][k + 1], [room]: of the call in progress */
+    double *theta, *lnl;  /* [room][k + 1], [room]: of the call in progress */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t news;
     bool busy; /* somebody has the model */

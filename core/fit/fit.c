@@ -281,16 +281,6 @@ void shoal_fit_copy_release(shoal_fit *copy)
     shoal_context_destroy(&copy->target.context);
 }
 
-/* Only the optimum. */
-static shoal_status optimise(shoal_fit *fit, shoal_fit_callback *callback, void *user, shoal_draws *draws)
-{
-    *draws = (shoal_draws){.k = fit->target.n_parameters};
-    if (callback && callback(NULL, user))
-        return shoal_fail(fit->study->context, SHOAL_E_INTERRUPTED, "interrupted");
-    const shoal_status status = shoal_optimum_create(&fit->target, &draws->optimum);
-    return status ? status : shoal_optimise(&fit->target, fit->options.seed, &draws->optimum);
-}
-
 /* Refuse to replace a file that no journal is of; with force the journal goes. */
 static shoal_status check_output(const shoal_fit *fit, bool force)
 {
@@ -320,8 +310,10 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     shoal_context *context = fit->study->context;
     char lock_path[PATH_MAX];
     *draws = (shoal_draws){0};
-    if (fit->options.method == SHOAL_FIT_OPTIMISE)
-        return optimise(fit, callback, user, draws);
+    if (fit->options.method == SHOAL_FIT_OPTIMISE) {
+        draws->k = fit->target.n_parameters;
+        return shoal_optimise(&fit->target, fit->options.seed, callback, user, draws);
+    }
     int lock;
     shoal_status status = shoal_fit_lock(context, fit->output, "fit", lock_path, &lock);
     if (status)

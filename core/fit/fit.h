@@ -138,7 +138,7 @@ double shoal_fit_difference(double period, double a, double b);
 double shoal_fit_propose(int method, const shoal_fit_key *key, const shoal_fit_others *others, const double *from,
                          double *to);
 
-/* ---- polish.c, optimise.c ---------------------------------------------------------------------------------------- */
+/* ---- polish.c ------------------------------------------------------------------------------------------------------- */
 
 /* The top of a posterior, in the metric of its parameters. */
 typedef struct shoal_optimum {
@@ -155,8 +155,6 @@ void shoal_optimum_release(shoal_optimum *optimum);
 shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
 /* The population that differential evolution of so many parameters has. */
 long shoal_optimise_population(int k);
-/* From nowhere to the optimum. */
-shoal_status shoal_optimise(const shoal_target *target, uint64_t seed, shoal_optimum *optimum);
 /* From optimum->theta, which has a posterior, to the top near by. */
 shoal_status shoal_polish(const shoal_target *target, shoal_optimum *optimum);
 
@@ -238,9 +236,13 @@ static inline long shoal_draws_first(const shoal_draws *draws)
 void shoal_draws_column(const shoal_draws *draws, int column, double *x);
 void shoal_draws_release(shoal_draws *draws);
 
-/* What a fit says of itself. draws->n_diagnosed = 0: nothing yet; draws NULL: it looks for the optimum. Returns whether
- * it is to end. */
+/* What a fit says of itself. draws->n_diagnosed = 0: nothing yet; n_steps = 0: it looks for the optimum, of which
+ * draws->optimum has the best vector so far. Returns whether it is to end. */
 typedef bool shoal_fit_callback(const shoal_draws *draws, void *user);
+
+/* optimise.c: from nowhere to draws->optimum. */
+shoal_status shoal_optimise(const shoal_target *target, uint64_t seed, shoal_fit_callback *callback, void *user,
+                            shoal_draws *draws);
 
 /*
  * shoal_fit_sample: draws from a target until they are precise, or there were so many steps.
@@ -373,7 +375,7 @@ shoal_status shoal_simulate(shoal_model *model, int row, const shoal_fit_key *ke
 
 /* ---- batch.c ----------------------------------------------------------------------------------------------------- */
 
-/* Threads whose evaluations are one call of a model: it is made when all of them wait for it. */
+/* Threads whose evaluations come together in calls of a model: one is made when half of them wait for it. */
 typedef struct shoal_batch shoal_batch;
 shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members,
                                 shoal_batch **batch);

@@ -199,7 +199,7 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
 }
 
 /* The first places, or those of the journal. */
-static shoal_status begin(sampler *s, const char *path, const char *text)
+static shoal_status begin(sampler *s, const char *path, const char *text, shoal_fit_callback *callback, void *user)
 {
     bool resumed = false;
     shoal_draws *draws = s->draws;
@@ -208,11 +208,8 @@ static shoal_status begin(sampler *s, const char *path, const char *text)
         status = shoal_fit_journal_open(s->target->context, path, text, &s->walkers, draws, &resumed, &s->journal);
     if (status || resumed)
         return status ? status : learn(s);
-    if (s->options->start == SHOAL_FIT_FROM_OPTIMUM) {
-        status = shoal_optimum_create(s->target, &draws->optimum);
-        if (!status)
-            status = shoal_optimise(s->target, s->options->seed, &draws->optimum);
-    }
+    if (s->options->start == SHOAL_FIT_FROM_OPTIMUM)
+        status = shoal_optimise(s->target, s->options->seed, callback, user, draws);
     return status ? status : shoal_walkers_start(&s->walkers, draws->optimum.theta ? &draws->optimum : NULL);
 }
 
@@ -225,10 +222,8 @@ shoal_status shoal_fit_sample(const shoal_target *target, const shoal_fit_option
     shoal_status status = draws->diagnosis ? SHOAL_OK : shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
     if (!status)
         status = shoal_draws_reserve(target->context, draws, 1);
-    if (!status && callback && callback(NULL, user))
-        status = shoal_fail(target->context, SHOAL_E_INTERRUPTED, "interrupted");
     if (!status)
-        status = begin(&s, journal, text);
+        status = begin(&s, journal, text, callback, user);
     s.saved = shoal_seconds();
     if (!status)
         status = go(&s, callback, user);

@@ -814,6 +814,42 @@ shoal_status shoal_model_log_prior(const shoal_model *model, long n, const doubl
  */
 shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const double *cube, double *theta);
 
+/*
+ * shoal_model_from_normal: from independent standard normal numbers to parameters that are drawn from the priors: these
+ * are coordinates without bounds, for Hamiltonian Monte Carlo. The density of z is ln L - z^2 / 2 - k / 2 ln(2 pi).
+ *   n      in   number of vectors
+ *   z      in   [n][n_parameters]
+ *   theta  out  [n][n_parameters] the quantiles of the priors at the normal distribution of each z; may be z
+ * Status: E_USAGE; E_MEMORY.
+ */
+shoal_status shoal_model_from_normal(const shoal_model *model, long n, const double *z, double *theta);
+
+/* What vectors are: parameters, or standard normal numbers (shoal_model_from_normal). */
+enum shoal_coordinates { SHOAL_PARAMETERS, SHOAL_STANDARD_NORMAL };
+
+/*
+ * shoal_model_scales: how far each coordinate goes until ln L bends by 1/2: steps of differences are parts of it.
+ *   x      in   [n_parameters] a vector whose ln L is finite, best the optimum
+ *   scale  out  [n_parameters] at most the width of the prior
+ * Status: E_USAGE; E_INPUT if ln L is -infinity; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_scales(shoal_model *model, enum shoal_coordinates coordinates, const double *x, double *scale);
+
+/*
+ * shoal_model_gradient: ln L, ln prior and their derivatives, by central differences over a hundredth of a scale:
+ * 2 n_parameters + 1 evaluations a vector, those of all vectors in one call. The error of a derivative times its scale
+ * is about 1e-4 near the optimum. It depends on nothing but the vector and the scales.
+ *   coordinates  in   of x, of the scales and of the derivatives
+ *   n            in   number of vectors
+ *   x            in   [n][n_parameters]
+ *   scale        in   [n_parameters] > 0, of shoal_model_scales
+ *   values       out  [n][2] ln L, ln prior; of standard normal numbers the prior is theirs
+ *   gradient     out  [n][2][n_parameters] one-sided at the edge of what is possible; NaN where a value is -infinity
+ * Status: E_USAGE; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_gradient(shoal_model *model, enum shoal_coordinates coordinates, long n, const double *x,
+                                  const double *scale, double *values, double *gradient);
+
 /* What a run reports to its caller after each slice. Its pointers are valid until the callback returns. */
 typedef struct shoal_progress {
     long n_systems;           /* all systems */

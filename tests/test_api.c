@@ -294,6 +294,9 @@ static void check_model(void)
     REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_from_normal(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_scales(NULL, SHOAL_PARAMETERS, &number, &number));
+    REFUSED(NULL, shoal_model_gradient(NULL, SHOAL_PARAMETERS, 1, &number, &number, &number, &number));
 }
 
 static void check_study_and_result(shoal_context *c, const shoal_result *r)

@@ -3,7 +3,7 @@
  * test_model.c: a study with data as a likelihood. ln L is that of bodies made by the study's own code and seen by
  * shoal_plan_observe, in every basis of elements; it depends on no neighbour, batch or thread; what cannot be is
  * -infinity; the epoch may lie anywhere; offsets that are integrated over agree with a quadrature; priors are densities
- * and their quantiles; wrong data and parameters are refused.
+ * and their quantiles; derivatives are those of the density; wrong data and parameters are refused.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -490,6 +490,135 @@ static void correlated_parameters_have_their_covariance(void **state)
     }
 }
 
+/* ---- derivatives -------------------------------------------------------------------------------------------------- */
+
+enum { N_FREE = 4, OF_OFFSET = 2 };
+#define FREE MASS ", { body = \"b\"; parameter = \"P\"; distribution = \"normal\"; mean = 24.0; sigma = 0.5; }"
+
+static shoal_model *free_model(shoal_context *context, shoal_study **study)
+{
+    char text[MOST_TEXT];
+    shoal_model *model = NULL;
+    text_of("{ name = \"b\"; e = 0.1; omega = 30.0; M = 10.0; inc = 80.0; }, " OUTER_FREE, FREE, "", text);
+    *study = study_of(context, text);
+    assert_ok(context, shoal_model_create(*study, 64, &model));
+    assert_int_equal(shoal_model_n_parameters(model), N_FREE);
+    return model;
+}
+
+/* d ln L / d x_i of the last of these vectors by differences of sixth order over a tenth of a scale. */
+static double sixth_order(shoal_context *context, shoal_model *model, const double x[N_FREE], int i, double scale)
+{
+    static const double weight[3] = {0.75, -0.15, 1.0 / 60};
+    const double h = 0.1 * scale;
+    double sum = 0;
+    for (int j = 0; j < 3; j++)
+        for (int side = -1; side <= 1; side += 2) {
+            double at[N_FREE], lnl;
+            memcpy(at, x, sizeof at);
+            at[i] += side * (j + 1) * h;
+            assert_ok(context, shoal_model_evaluate(model, 1, at, &lnl));
+            sum += side * weight[j] * lnl;
+        }
+    return sum / h;
+}
+
+static void a_gradient_is_that_of_the_density(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study;
+    shoal_model *model = free_model(context, &study);
+    const double x[N_FREE] = {3e-4, 0.15, 2, 23.9};
+    double scale[N_FREE], values[2], gradient[2][N_FREE], predicted[N_DATA], lnl, lnp, slope = 0;
+    assert_ok(context, shoal_model_scales(model, SHOAL_PARAMETERS, x, scale));
+    assert_ok(context, shoal_model_gradient(model, SHOAL_PARAMETERS, 1, x, scale, values, gradient[0]));
+    assert_ok(context, shoal_model_evaluate(model, 1, x, &lnl));
+    assert_ok(context, shoal_model_log_prior(model, 1, x, &lnp));
+    assert_true(values[0] == lnl && values[1] == lnp);
+    for (int i = 0; i < N_FREE; i++)
+        if (!(fabs(gradient[0][i] - sixth_order(context, model, x, i, scale[i])) < 1e-3 / scale[i]))
+            fail_msg("derivative %d: %g, not %g; scale %g", i, gradient[0][i],
+                     sixth_order(context, model, x, i, scale[i]), scale[i]);
+    assert_ok(context, shoal_model_predict(model, 1, x, predicted));
+    for (int j = 0, n = 0; j < N_DATA; j++) /* the first data of the config are those of one */
+        if (j % 3)
+            slope += (value_of(j) - predicted[n++]) / (error_of(j) * error_of(j) + 1.5 * 1.5);
+    assert_true(fabs(gradient[0][OF_OFFSET] - slope) < 1e-7 * fabs(slope));
+    assert_true(fabs(gradient[1][0] + 1 / x[0]) < 1e-4 * fabs(1 / x[0])); /* of log-uniform masses */
+    assert_true(fabs(gradient[1][1] - (1 / x[1] - x[1] / 0.01)) < 1e-3 / x[1]);
+    assert_true(fabs(gradient[1][OF_OFFSET] + 1 / 9.0) < 1e-9);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+/* The density of standard normal numbers is that of the parameters times the derivatives of these. */
+static void normal_numbers_have_the_same_density(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study;
+    shoal_model *model = free_model(context, &study);
+    const double z[N_FREE] = {0.4, -0.3, 0.5, -0.2};
+    double theta[3][N_FREE], scale[2][N_FREE], values[2][2], gradient[2][2][N_FREE], ln_volume = 0;
+    assert_ok(context, shoal_model_from_normal(model, 1, z, theta[0]));
+    assert_true(fabs(theta[0][3] - 23.9) < 1e-12 && fabs(theta[0][OF_OFFSET] - 2.5) < 1e-13);
+    for (int c = 0; c < 2; c++) {
+        const double *at = c ? z : theta[0];
+        assert_ok(context, shoal_model_scales(model, (enum shoal_coordinates)c, at, scale[c]));
+        assert_ok(context,
+                  shoal_model_gradient(model, (enum shoal_coordinates)c, 1, at, scale[c], values[c], gradient[c][0]));
+    }
+    assert_true(values[0][0] == values[1][0]);
+    for (int i = 0; i < N_FREE; i++) {
+        const double h = 1e-5;
+        double moved[2][N_FREE];
+        for (int side = 0; side < 2; side++) {
+            memcpy(moved[side], z, sizeof z);
+            moved[side][i] += side ? h : -h;
+        }
+        assert_ok(context, shoal_model_from_normal(model, 2, moved[0], theta[1]));
+        const double stretch = (theta[2][i] - theta[1][i]) / (2 * h);
+        ln_volume += log(stretch);
+        assert_true(fabs(scale[1][i] * stretch / scale[0][i] - 1) < 0.7);
+        assert_true(fabs(gradient[1][0][i] - gradient[0][0][i] * stretch) < 2e-3 / scale[1][i]);
+        assert_true(gradient[1][1][i] == -z[i]);
+    }
+    assert_true(fabs(values[1][1] - (values[0][1] + ln_volume)) < 1e-8);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
+static void gradients_disturb_nobody(void **state)
+{
+    enum { N = 20 }; /* more than come in one call of 64 vectors */
+    shoal_context *context = context_of(state);
+    shoal_study *study;
+    shoal_model *model = free_model(context, &study);
+    double x[N][N_FREE], scale[N_FREE], values[N][2], gradient[N][2][N_FREE], alone[2], of_one[2][N_FREE];
+    for (int v = 0; v < N; v++) {
+        const double of[N_FREE] = {1e-4 * (1 + v), 0.02 * v, 0.1 * v, 23.5 + 0.05 * v};
+        memcpy(x[v], of, sizeof of);
+    }
+    assert_ok(context, shoal_model_scales(model, SHOAL_PARAMETERS, x[5], scale));
+    x[3][1] = 1.5;  /* no ellipse */
+    x[4][0] = 1e-3; /* the largest mass: its derivative is one-sided */
+    assert_ok(context, shoal_model_gradient(model, SHOAL_PARAMETERS, N, x[0], scale, values[0], gradient[0][0]));
+    for (int v = 0; v < N; v++) {
+        assert_ok(context, shoal_model_gradient(model, SHOAL_PARAMETERS, 1, x[v], scale, alone, of_one[0]));
+        assert_memory_equal(values[v], alone, sizeof alone);
+        assert_memory_equal(gradient[v], of_one, sizeof of_one);
+        for (int i = 0; i < N_FREE; i++)
+            assert_true(v == 3 ? isnan(gradient[v][0][i]) : isfinite(gradient[v][0][i]));
+    }
+    assert_true(values[3][0] == -INFINITY && values[3][1] == -INFINITY);
+    assert_true(fabs(gradient[4][1][0] + 1e3) < 30);
+    assert_int_equal(shoal_model_scales(model, SHOAL_PARAMETERS, x[3], scale), SHOAL_E_INPUT);
+    scale[1] = 0;
+    assert_int_equal(shoal_model_gradient(model, SHOAL_PARAMETERS, 1, x[0], scale, alone, of_one[0]), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "scale[1] = 0"));
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
 /* A number that follows a parameter is as if it were a parameter with that value. */
 static void what_is_tied_follows(void **state)
 {
@@ -815,6 +944,9 @@ int main(void)
         cmocka_unit_test(an_offset_is_integrated_over),
         cmocka_unit_test(priors_are_densities),
         cmocka_unit_test(correlated_parameters_have_their_covariance),
+        cmocka_unit_test(a_gradient_is_that_of_the_density),
+        cmocka_unit_test(normal_numbers_have_the_same_density),
+        cmocka_unit_test(gradients_disturb_nobody),
         cmocka_unit_test(what_is_tied_follows),
         cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),

@@ -446,6 +446,16 @@ void shoal_model_set_own(shoal_model *model, int row, const double *values)
     model->own_changed = true;
 }
 
+shoal_context *shoal_model_context(const shoal_model *model)
+{
+    return model->context;
+}
+
+long shoal_model_n_walkers(const shoal_model *model)
+{
+    return model->n_walkers;
+}
+
 int shoal_model_n_parameters(const shoal_model *model)
 {
     return model ? model->study->walkers.n_parameters : 0;

@@ -4,6 +4,7 @@
  * the priors, in the units of the config.
  *
  *     model.c   makes walkers of a study and evaluates them
+ *     gradient.c  its derivatives
  *     trial.c   lets them run for a while, to see whether they are regular
  *     data.c    reads measurements
  *     transits.c  numbers transits
@@ -104,6 +105,10 @@ shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const d
  * engine takes for constant: neither 0 nor that of the Sun. Both are to be destroyed on failure, too. */
 shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const shoal_options *options,
                               shoal_ensemble **ensemble, shoal_plan **plan);
+
+shoal_context *shoal_model_context(const shoal_model *model);
+/* Vectors that are evaluated at once. */
+long shoal_model_n_walkers(const shoal_model *model);
 
 /* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ END
 }
 planets "sweep = ( { body = \"b\"; parameter = \"e\"; from = 0.0; to = 0.1; count = $half; },
     { body = \"c\"; parameter = \"l\"; from = 0.0; to = 359.0; count = $side; } );
-run = { t_end = $(awk "BEGIN { print 50000 * $scale }"); engine = \"cuda\"; };" >"$scratch/even.cfg"
+run = { t_end = $(awk "BEGIN { print 200000 * $scale }"); engine = \"cuda\"; };" >"$scratch/even.cfg"
 # numbers of steps are spread evenly: few long ones alone would keep a GPU busy, however many there are
 values=$(awk -v n=$half 'BEGIN {
     for (i = 0; i < n; i++) printf "%s%.12g", i ? ", " : "", 0.2 * (100 / (100 - 99 * i / (n - 1))) ^ (2 / 3) }')
@@ -67,7 +67,9 @@ run() { # NAME DEVICES
 
 failures=0
 for name in even uneven shuffled hybrid; do
-    run $name 1 >/dev/null # kernels are compiled, and cards are warm
+    for n in 1 ${DEVICES:-$all}; do
+        run $name "$n" >/dev/null # kernels are compiled, for each number of systems its own, and cards are warm
+    done
     one=$(run $name 1)
     grep -h ', cuda: ' "$scratch/said"
     for n in ${DEVICES:-$all}; do

@@ -824,6 +824,15 @@ shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const
  */
 shoal_status shoal_model_from_normal(const shoal_model *model, long n, const double *z, double *theta);
 
+/*
+ * shoal_model_to_normal: the way back, for vectors to begin with.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   z      out  [n][n_parameters] NaN of a parameter outside its prior
+ * Status: E_USAGE; E_MEMORY.
+ */
+shoal_status shoal_model_to_normal(const shoal_model *model, long n, const double *theta, double *z);
+
 /* What vectors are: parameters, or standard normal numbers (shoal_model_from_normal). */
 enum shoal_coordinates { SHOAL_PARAMETERS, SHOAL_STANDARD_NORMAL };
 

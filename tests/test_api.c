@@ -295,6 +295,7 @@ static void check_model(void)
     REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_from_normal(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_to_normal(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_scales(NULL, SHOAL_PARAMETERS, &number, &number));
     REFUSED(NULL, shoal_model_gradient(NULL, SHOAL_PARAMETERS, 1, &number, &number, &number, &number));
 }

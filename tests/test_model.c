@@ -6,6 +6,7 @@
  * and their quantiles; derivatives are those of the density; wrong data and parameters are refused.
  */
 #define _GNU_SOURCE 1
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -464,6 +465,10 @@ static void correlated_parameters_have_their_covariance(void **state)
         double theta[2][4], lnp[2], z[2];
         assert_ok(context, shoal_model_prior_transform(model, 2, cube[0], theta[0]));
         assert_ok(context, shoal_model_log_prior(model, 2, theta[0], lnp));
+        double normal[2][4];
+        assert_ok(context, shoal_model_to_normal(model, 2, theta[0], normal[0]));
+        for (int k = 0; k < 8; k++)
+            assert_true(fabs(normal[k / 4][k % 4] - gsl_cdf_ugaussian_Pinv(cube[k / 4][k % 4])) < 1e-10);
         assert_true(fabs(theta[0][0] - 24) < 1e-14 && fabs(theta[0][2] - 0.3) < 1e-15);
         for (int k = 0; k < 2; k++)
             z[k] = (theta[1][2 * k] - mean[k]) / sigma[k];
@@ -561,6 +566,15 @@ static void normal_numbers_have_the_same_density(void **state)
     double theta[3][N_FREE], scale[2][N_FREE], values[2][2], gradient[2][2][N_FREE], ln_volume = 0;
     assert_ok(context, shoal_model_from_normal(model, 1, z, theta[0]));
     assert_true(fabs(theta[0][3] - 23.9) < 1e-12 && fabs(theta[0][OF_OFFSET] - 2.5) < 1e-13);
+    double back[N_FREE];
+    assert_ok(context, shoal_model_to_normal(model, 1, theta[0], back));
+    for (int i = 0; i < N_FREE; i++)
+        assert_true(fabs(back[i] - z[i]) < 1e-10);
+    theta[1][0] = 1;
+    for (int i = 1; i < N_FREE; i++)
+        theta[1][i] = theta[0][i];
+    assert_ok(context, shoal_model_to_normal(model, 1, theta[1], back));
+    assert_true(isnan(back[0]) && fabs(back[1] - z[1]) < 1e-10);
     for (int c = 0; c < 2; c++) {
         const double *at = c ? z : theta[0];
         assert_ok(context, shoal_model_scales(model, (enum shoal_coordinates)c, at, scale[c]));

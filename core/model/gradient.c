@@ -16,7 +16,8 @@
 
 #include "core/model/model.h"
 
-#define STEP 0.01
+#define STEP       0.01
+#define MOST_SIGMA 38.0 /* the normal distribution beyond is 0 in doubles */
 enum { MOST_TURNS = 60 };
 
 /* Vectors in some coordinates, and what is known of them. */
@@ -43,10 +44,10 @@ static shoal_status check(const shoal_model *model, const char *function, enum s
 
 shoal_status shoal_model_from_normal(const shoal_model *model, long n, const double *z, double *theta)
 {
+    if (!model)
+        return SHOAL_E_USAGE;
     const int k = shoal_model_n_parameters(model);
-    shoal_status status = shoal_model_prior_transform(model, 0, NULL, NULL);
-    if (!status && n != 0)
-        status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (const double *const[]){z, theta}, 2);
+    shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (const double *const[]){z, theta}, 2);
     if (status || n == 0 || k == 0)
         return status;
     double *cube = shoal_allocate((size_t)k, sizeof *cube);
@@ -59,6 +60,45 @@ shoal_status shoal_model_from_normal(const shoal_model *model, long n, const dou
     }
     free(cube);
     return status;
+}
+
+/* z of parameter p of a vector, by bisection: quantiles of the priors grow with it. Those of parameters before p, with
+ * which it may be correlated, are in cube. */
+static double normal_of(const shoal_sample *prior, const double *theta, double *cube, int p)
+{
+    double low = -MOST_SIGMA, high = MOST_SIGMA, z = 0;
+    cube[p] = gsl_cdf_ugaussian_P(low);
+    if (shoal_sample_quantile(prior, cube, p) > theta[p])
+        return NAN;
+    cube[p] = gsl_cdf_ugaussian_P(high);
+    if (shoal_sample_quantile(prior, cube, p) < theta[p])
+        return NAN;
+    while (z > low && z < high) {
+        cube[p] = gsl_cdf_ugaussian_P(z);
+        *(shoal_sample_quantile(prior, cube, p) < theta[p] ? &low : &high) = z;
+        z = (low + high) / 2;
+    }
+    return z;
+}
+
+shoal_status shoal_model_to_normal(const shoal_model *model, long n, const double *theta, double *z)
+{
+    if (!model)
+        return SHOAL_E_USAGE;
+    const int k = shoal_model_n_parameters(model);
+    const shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (const double *const[]){theta, z}, 2);
+    if (status || n == 0 || k == 0)
+        return status;
+    double *cube = shoal_allocate((size_t)k, sizeof *cube);
+    if (!cube)
+        return shoal_fail(shoal_model_context(model), SHOAL_E_MEMORY, "out of memory");
+    for (long i = 0; i < n; i++)
+        for (int p = 0; p < k; p++) {
+            z[i * k + p] = normal_of(shoal_model_prior(model, p), theta + i * k, cube, p);
+            cube[p] = gsl_cdf_ugaussian_P(z[i * k + p]);
+        }
+    free(cube);
+    return SHOAL_OK;
 }
 
 static shoal_status make_room(shoal_model *model, enum shoal_coordinates coordinates, long room, points *at)

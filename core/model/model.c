@@ -456,6 +456,11 @@ long shoal_model_n_walkers(const shoal_model *model)
     return model->n_walkers;
 }
 
+const shoal_sample *shoal_model_prior(const shoal_model *model, int parameter)
+{
+    return &model->study->walkers.parameters[parameter].prior;
+}
+
 int shoal_model_n_parameters(const shoal_model *model)
 {
     return model ? model->study->walkers.n_parameters : 0;

@@ -109,6 +109,7 @@ shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const sh
 shoal_context *shoal_model_context(const shoal_model *model);
 /* Vectors that are evaluated at once. */
 long shoal_model_n_walkers(const shoal_model *model);
+const shoal_sample *shoal_model_prior(const shoal_model *model, int parameter);
 
 /* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ from ._c import text as _text
 from ._config import config_path
 from ._fit import Posterior, fit
 from .ensemble import Ensemble
-from .model import Model
+from .model import Model, NormalModel
 from .result import Map, Result, open
 from .run import Study, integrate
 
@@ -33,6 +33,7 @@ __all__ = [
     "InterruptedRun",
     "Map",
     "Model",
+    "NormalModel",
     "OutOfMemoryError",
     "Posterior",
     "Result",

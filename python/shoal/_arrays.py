@@ -51,7 +51,7 @@ class _Torch:
 
     def begin(self, theta: Any) -> Any:
         if theta.requires_grad and self.xp.is_grad_enabled():
-            raise UnsupportedError("ln L has no gradient yet: expected theta.detach()")
+            raise UnsupportedError("PyTorch gets no gradient of ln L: expected theta.detach(), and Model.gradient")
         return nullcontext()
 
     def to_host(self, theta: Any) -> Any:

@@ -24,12 +24,20 @@ class Posterior:
         The file of the draws: HDF5 and netCDF-4, as ArviZ lays them out; None with ``fit.method = "optimise"``.
     precise : bool
         Whether the fit ended by its precision, and not by ``fit.steps``; the same call with more steps goes on.
+    optimum : dict of str to (float, float), or None
+        Of ``fit.method = "optimise"``: each parameter and its standard deviation, in the order of `Model.names`.
     summary : str
         Median, quantiles, R-hat and sample sizes of each parameter, or the optimum, as the program prints them.
     """
 
     def __init__(self, path: str | None, precise: bool, summary: str) -> None:
         self.path, self.precise, self.summary = path, precise, summary
+        rows = [line.split() for line in summary.splitlines()]
+        head = next((i for i, row in enumerate(rows) if row == ["parameter", "optimum", "sigma"]), None)
+        self.optimum: dict[str, tuple[float, float]] | None = None
+        if head is not None:  # NAME [UNIT] OPTIMUM SIGMA, until the line of ln L
+            table = [row for row in rows[head + 1 :] if row and row[0] != "ln"]
+            self.optimum = {row[0]: (float(row[-2]), float(row[-1])) for row in table}
 
     def __repr__(self) -> str:
         where = self.path or "without draws"

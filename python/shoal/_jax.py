@@ -103,7 +103,8 @@ class _DeviceOrdinalGet(_Sized):
 _Function = ctypes.CFUNCTYPE(c_void_p, c_void_p)
 _models: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
-_FUNCTIONS = ("log_likelihood", "log_prior", "log_prob")  # an attribute of a call counts them
+_FUNCTIONS = ("log_likelihood", "log_prior", "log_prob")
+_GRADIENT = len(_FUNCTIONS)  # an attribute of a call counts functions, then their derivatives with the value behind
 
 
 class _Memory:
@@ -111,6 +112,12 @@ class _Memory:
 
     def __init__(self, address: int, shape: list[int]) -> None:
         self.__array_interface__ = {"data": (address, False), "shape": tuple(shape), "typestr": "<f8", "version": 3}
+
+
+def _host(model: Any, function: int) -> Any:
+    """The function of arrays of NumPy that an attribute of a call counts."""
+    name = _FUNCTIONS[function % _GRADIENT]
+    return partial(model._gradient, name) if function >= _GRADIENT else getattr(model, "_" + name)
 
 
 def _ask(frame: _CallFrame, function: int, question: _StreamGet | _DeviceOrdinalGet) -> None:
@@ -123,12 +130,13 @@ def _compute(frame: _CallFrame, on_gpu: bool) -> None:
     theta, answer = _Buffer.from_address(frame.args.at[0]), _Buffer.from_address(frame.rets.at[0])
     # attributes are sorted by name
     function, number = (_Scalar.from_address(frame.attrs.at[i]).value[0] for i in range(2))
-    name, model, shape = _FUNCTIONS[function], _models.get(number), theta.dims[: theta.rank]
+    name, model, shape = _FUNCTIONS[function % _GRADIENT], _models.get(number), theta.dims[: theta.rank]
     if model is None:
         raise UnsupportedError("the model of this function is no more")
     if not on_gpu:
-        host = getattr(model, "_" + name)
-        np.asarray(_Memory(answer.data, shape[:-1]))[...] = host(np.asarray(_Memory(theta.data, shape)))
+        host = _host(model, function)
+        to = np.asarray(_Memory(answer.data, answer.dims[: answer.rank]))
+        to[...] = host(np.asarray(_Memory(theta.data, shape)))
         return
     if name != "log_likelihood":
         raise UnsupportedError(f"{name} of an array on a GPU: expected jax.default_backend() to be that GPU")
@@ -182,15 +190,16 @@ def trace(model: Any, name: str) -> Any:
     _models[number] = model
     backend = jax.default_backend()
 
-    def call(name: str, theta: Any) -> Any:
-        answer = jax.ShapeDtypeStruct(model._shape(theta.shape), theta.dtype)
-        direct = backend == "cpu" or (backend == "gpu" and model.on_gpu and name == "log_likelihood")
+    def call(which: int, theta: Any) -> Any:
+        shape = model._shape(theta.shape)
+        answer = jax.ShapeDtypeStruct((*shape, theta.shape[-1] + 1) if which >= _GRADIENT else shape, theta.dtype)
+        direct = backend == "cpu" or (backend == "gpu" and model.on_gpu and which == 0)
         if direct and theta.dtype == np.float64 and _register():
             function = jax.ffi.ffi_call("shoal_model", answer, vmap_method="broadcast_all")
-            return function(theta, function=np.int64(_FUNCTIONS.index(name)), number=np.int64(number))
+            return function(theta, function=np.int64(which), number=np.int64(number))
 
         def compute(vectors: Any) -> Any:
-            return np.asarray(getattr(model, "_" + name)(np.asarray(vectors)), dtype=theta.dtype)
+            return np.asarray(_host(model, which)(np.asarray(vectors)), dtype=theta.dtype)
 
         return jax.pure_callback(compute, answer, theta, vmap_method="broadcast_all")
 
@@ -198,13 +207,14 @@ def trace(model: Any, name: str) -> Any:
         theta = jnp.asarray(theta)
         theta = theta.astype(jnp.result_type(theta.dtype, float))
         if name == "log_prob" and backend == "gpu" and model.on_gpu:
-            prior = call("log_prior", theta)
-            return jnp.where(prior > -np.inf, prior + call("log_likelihood", theta), prior)
-        return call(name, theta)
+            prior = call(_FUNCTIONS.index("log_prior"), theta)
+            return jnp.where(prior > -np.inf, prior + call(0, theta), prior)
+        return call(_FUNCTIONS.index(name), theta)
 
-    def no_gradient(*_: Any) -> Any:
-        raise UnsupportedError(f"{name} has no gradient yet: expected a sampler that needs none")
+    def derive(given: Any, moved: Any) -> Any:
+        both = call(_GRADIENT + _FUNCTIONS.index(name), given[0])
+        return both[..., -1], (both[..., :-1] * moved[0]).sum(axis=-1)
 
     traced: Any = jax.custom_jvp(function)
-    traced.defjvp(no_gradient)
+    traced.defjvp(derive)
     return traced

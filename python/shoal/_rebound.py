@@ -20,12 +20,29 @@ _MASSES = {"msun": "Msun", "msolar": "Msun", "solarmass": "Msun", "mjupiter": "M
 _MASSES.update({"kg": "kg", "g": "g", "gram": "g"})
 
 
+def _unit(simulation: Any, dimension: str, known: dict[str, str], otherwise: str) -> str:
+    """The name that a unit of REBOUND has here; one that has none is refused, as effects with units would be wrong."""
+    name = simulation.units.get(dimension)
+    if name is None:
+        return otherwise
+    try:
+        return known[str(name).lower()]
+    except KeyError:
+        raise InputError(
+            f"a simulation with the unit {name!r} of {dimension}: expected one of {', '.join(sorted(known))}"
+        ) from None
+
+
 def _units(simulation: Any) -> str:
-    """Of G, which REBOUND has computed of its units; without units those of the library."""
-    named = simulation.units
-    length = _LENGTHS.get(str(named.get("length")).lower(), "AU")
-    mass = _MASSES.get(str(named.get("mass")).lower(), "Msun")
+    """Of G, which REBOUND has computed of its units; without units those of the library, with that G."""
+    length, mass = _unit(simulation, "length", _LENGTHS, "AU"), _unit(simulation, "mass", _MASSES, "Msun")
     return f"{length}, {mass}, G = {float(simulation.G)!r}"
+
+
+def _count(simulation: Any) -> int:
+    """Its bodies, without the particles of variational equations, which N counts up to REBOUND 4."""
+    n, n_var = int(simulation.N), max(int(getattr(simulation, "N_var", 0)), 0)
+    return n - n_var if hasattr(simulation, "N_real") else n
 
 
 def _name(particle: Any) -> str | None:
@@ -41,7 +58,7 @@ def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
     many = [simulations] if hasattr(simulations, "particles") else list(simulations)
     if not many:
         raise InputError("no simulations: expected one or more")
-    counts = [int(simulation.N) - max(int(getattr(simulation, "N_var", 0)), 0) for simulation in many]
+    counts = [_count(simulation) for simulation in many]
     values = np.full((len(many), max(counts), 7), np.nan)
     radii = np.zeros(values.shape[:2])
     units = _units(many[0])
@@ -59,15 +76,17 @@ def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
     names = [_name(many[0].particles[k]) for k in range(counts[0])]
     complete = len(names) == values.shape[1] and all(names) and len(set(names)) == len(names)
     t = np.array([float(simulation.t) for simulation in many])
-    return cls(
-        values, None, radii if radii.any() else None, t, Units(units), [str(n) for n in names] if complete else None
-    )
+    made, named = Units(units), [many[0].units[dimension] for dimension in ("length", "time", "mass")]
+    made.of_rebound = None if None in named else tuple(named)
+    return cls(values, None, radii if radii.any() else None, t, made, [str(n) for n in names] if complete else None)
 
 
-def write(state: Array, radii: Array, t: float, G: float, names: Sequence[str]) -> Any:
+def write(state: Array, radii: Array, t: float, G: float, names: Sequence[str], units: Units | None) -> Any:
     import rebound
 
     simulation = rebound.Simulation()
+    if units and units.of_rebound:
+        simulation.units = units.of_rebound
     simulation.G, simulation.t = G, t
     named = any(name != str(i) for i, name in enumerate(names)) and hasattr(rebound.Particle, "name")
     for i, body in enumerate(state):

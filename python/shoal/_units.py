@@ -34,7 +34,11 @@ class Units:
         One unit in units of the library.
     G : float
         The constant of gravitation in these units.
+    of_rebound : tuple of str, or None
+        The names that they have in REBOUND, if they are those of a simulation.
     """
+
+    of_rebound: tuple[str, ...] | None = None
 
     def __init__(self, text: str) -> None:
         context, factors = Context(), (ctypes.c_double * 4)()

@@ -235,6 +235,8 @@ class Ensemble:
         names : list of str, optional
             Of the bodies.
         """
+        if hasattr(states, "to_value"):
+            raise InputError("states with one unit: expected numbers, of masses, lengths and velocities in `units`")
         made = Units(units)
         radii = None if r is None else made.plain(r, "length")
         return cls(np.asarray(states, dtype=np.float64), None, radii, made.plain(t, "time"), made, names)
@@ -246,9 +248,9 @@ class Ensemble:
         *,
         a: npt.ArrayLike | None = None,
         P: npt.ArrayLike | None = None,
-        e: npt.ArrayLike = 0.0,
-        inc: npt.ArrayLike = 0.0,
-        Omega: npt.ArrayLike = 0.0,
+        e: npt.ArrayLike | None = None,
+        inc: npt.ArrayLike | None = None,
+        Omega: npt.ArrayLike | None = None,
         omega: npt.ArrayLike | None = None,
         pomega: npt.ArrayLike | None = None,
         f: npt.ArrayLike | None = None,
@@ -256,6 +258,11 @@ class Ensemble:
         l: npt.ArrayLike | None = None,  # noqa: E741
         theta: npt.ArrayLike | None = None,
         T: npt.ArrayLike | None = None,
+        E: npt.ArrayLike | None = None,
+        h: npt.ArrayLike | None = None,
+        k: npt.ArrayLike | None = None,
+        ix: npt.ArrayLike | None = None,
+        iy: npt.ArrayLike | None = None,
         r: npt.ArrayLike | None = None,
         t: npt.ArrayLike = 0.0,
         frame: str = "jacobi",
@@ -275,9 +282,13 @@ class Ensemble:
         a, P : array_like, shape [..., bodies - 1]
             Semi-major axis or period; one of the two.
         e, inc, Omega, omega, pomega : array_like, shape [..., bodies - 1]
-            Eccentricity, inclination, longitude of the ascending node, argument or longitude of pericentre.
-        f, M, l, theta, T : array_like, shape [..., bodies - 1]
-            One of: true or mean anomaly, mean or true longitude, time of pericentre; by default ``f = 0``.
+            Eccentricity, inclination, longitude of the ascending node, argument or longitude of pericentre; by
+            default 0.
+        h, k, ix, iy : array_like, shape [..., bodies - 1]
+            In their places: ``e sin(pomega)`` and ``e cos(pomega)``; ``2 sin(inc / 2)`` times the cosine and the sine
+            of Omega.
+        f, M, E, l, theta, T : array_like, shape [..., bodies - 1]
+            One of: true, mean or eccentric anomaly, mean or true longitude, time of pericentre; by default ``f = 0``.
         r : array_like, shape [..., bodies], optional
             Radii.
         t : array_like, shape [...]
@@ -301,9 +312,9 @@ class Ensemble:
         if angles not in ("radians", "degrees"):
             raise InputError(f"angles = {angles!r}: expected radians or degrees")
         angle = math.pi / 180 if angles == "degrees" else 1.0
-        dimensions = {"a": "length", "P": "time", "e": "", "T": "time"}
+        dimensions = {"a": "length", "P": "time", "T": "time", **dict.fromkeys(("e", "h", "k", "ix", "iy"), "")}
         given = {"a": a, "P": P, "e": e, "inc": inc, "Omega": Omega, "omega": omega, "pomega": pomega}
-        given.update({"f": f, "M": M, "l": l, "theta": theta, "T": T})
+        given.update({"f": f, "M": M, "l": l, "theta": theta, "T": T, "E": E, "h": h, "k": k, "ix": ix, "iy": iy})
         elements = {
             name: made.plain(value, dimensions.get(name, "angle"), angle)
             for name, value in given.items()
@@ -332,7 +343,34 @@ class Ensemble:
         """System `i` as a ``rebound.Simulation``, with its G, time, radii and names."""
         from . import _rebound
 
-        return _rebound.write(self.states[i], self.radii[i], float(self.t[i]), self.G, self.names)
+        return _rebound.write(self.states[i], self.radii[i], float(self.t[i]), self.G, self.names, self._units)
+
+
+def _usual(given: dict[str, Array]) -> dict[str, Array]:
+    """e, inc, Omega, and pomega or M where there are h and k, ix and iy, E."""
+    elements, zero = dict(given), np.zeros(())
+    for names, others in ((("h", "k"), ("e", "omega", "pomega")), (("ix", "iy"), ("inc", "Omega"))):
+        found = [name for name in names if name in elements]
+        also = [name for name in others if name in elements]
+        if found and also:
+            raise InputError(f"{found[0]} and {also[0]}: expected one of {' and '.join(names)}, {' and '.join(others)}")
+        if found:
+            first, second = (elements.pop(name, zero) for name in names)
+            if names[0] == "h":
+                elements["e"], elements["pomega"] = np.hypot(first, second), np.arctan2(first, second)
+            else:
+                with np.errstate(invalid="ignore"):  # of no inclination: NaN, an impossible system
+                    elements["inc"] = 2 * np.arcsin(np.hypot(first, second) / 2)
+                elements["Omega"] = np.arctan2(second, first)
+    for name in ("e", "inc", "Omega"):
+        elements.setdefault(name, zero)
+    if "E" in elements:
+        also = [name for name in ("f", "M", "l", "theta", "T") if name in elements]
+        if also:
+            raise InputError(f"E and {also[0]}: expected one of f, M, E, l, theta, T")
+        anomaly, e = elements.pop("E"), elements["e"]
+        elements["M"] = np.where(e < 1, anomaly - e * np.sin(anomaly), e * np.sinh(anomaly) - anomaly)
+    return elements
 
 
 def _orbits(
@@ -352,6 +390,7 @@ def _orbits(
     if masses.ndim == 0 or masses.shape[-1] < 2:
         raise InputError(f"m has the shape {masses.shape}: expected [..., bodies], with the central body first")
     n_planets = masses.shape[-1] - 1
+    elements = _usual(elements)
     for name, value in elements.items():
         if value.ndim and value.shape[-1] not in (1, n_planets):
             raise InputError(

@@ -240,7 +240,8 @@ class Result(abc.ABC):
         """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; a file has no radii."""
         from . import _rebound
 
-        return _rebound.write(self.states(t)[i], self._radii()[i], self._time_of(i, t), self._G(), self.names)
+        units: Units | None = getattr(self, "_units", None)
+        return _rebound.write(self.states(t)[i], self._radii()[i], self._time_of(i, t), self._G(), self.names, units)
 
     def _radii(self) -> Array:
         return np.zeros((self.n_systems, self.n_bodies))

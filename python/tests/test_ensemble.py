@@ -37,6 +37,9 @@ def test_elements_come_back():
             assert np.allclose(found[:, 1:, k], expected, rtol=1e-10, atol=1e-10)
 
 
+CIRCLE = ("e", "inc", "Omega", "h", "k", "ix", "iy")
+
+
 def test_names_of_elements_are_those_of_rebound():
     rebound = pytest.importorskip("rebound")
     ways = [
@@ -47,6 +50,9 @@ def test_names_of_elements_are_those_of_rebound():
         {"a": 1.3, "e": 0.2, "inc": 0.3, "Omega": 0.4, "pomega": 0.5, "theta": 0.6},
         {"a": 1.3, "e": 0.2, "T": 2.0},
         {"a": -1.3, "e": 1.4, "M": 0.7},
+        {"a": 1.3, "e": 0.2, "inc": 0.3, "Omega": 0.4, "omega": 0.5, "E": 0.6},
+        {"a": -1.3, "e": 1.4, "E": 0.7},
+        {"a": 1.3, "h": 0.1, "k": -0.15, "ix": 0.2, "iy": -0.3, "l": 0.6},
     ]
     for way in ways:
         sim = rebound.Simulation()
@@ -54,12 +60,15 @@ def test_names_of_elements_are_those_of_rebound():
         sim.add(m=1e-3, a=0.3)
         sim.add(m=1e-3, **way)
         sim.move_to_com()
-        given = {key: np.array([0.0 if key in ("e", "inc", "Omega") else value, value]) for key, value in way.items()}
+        given = {key: np.array([0.0 if key in CIRCLE else value, value]) for key, value in way.items()}
         given.pop("P", None)
         size = sim.particles[2].a
         ens = shoal.Ensemble.from_elements(m=[1, 1e-3, 1e-3], **{**given, "a": np.array([0.3, size])})
         expected = [getattr(sim.particles[2], name) for name in ("x", "y", "z", "vx", "vy", "vz")]
         assert np.allclose(ens.states[0, 2, 1:], expected, atol=1e-12), way
+    for wrong in ({"h": 0.1, "e": 0.1}, {"ix": 0.1, "Omega": 0.1}, {"E": 0.1, "M": 0.1}):
+        with pytest.raises(shoal.InputError, match="expected one of"):
+            shoal.Ensemble.from_elements(m=[1, 1e-3], a=1.0, **wrong)
     period = shoal.Ensemble.from_elements(m=[1, 1e-3], P=9.0, units="AU, Msun, yr")
     assert math.isclose(period.elements()[0, 1, 1], (1.001 * 81 * period.G / (4 * math.pi**2)) ** (1 / 3))
 
@@ -234,6 +243,12 @@ def test_ensembles_are_pickled():
     assert (again.states == ens.states).all() and again.names == ens.names and (again.t == 3.0).all()
 
 
+def test_states_have_no_single_unit():
+    units = pytest.importorskip("astropy.units")
+    with pytest.raises(shoal.InputError, match="with one unit"):
+        shoal.Ensemble.from_states(two_planets().states * units.km)
+
+
 def test_rebound_both_ways(tmp_path):
     rebound = pytest.importorskip("rebound")
     sim = rebound.Simulation()
@@ -251,14 +266,14 @@ def test_rebound_both_ways(tmp_path):
     for one, other in zip(sim.particles, back.particles, strict=True):
         for name in ("m", "r", "x", "y", "z", "vx", "vy", "vz"):
             assert math.isclose(getattr(one, name), getattr(other, name), rel_tol=1e-14, abs_tol=1e-15)
-    assert back.t == 7.0 and math.isclose(back.G, sim.G, rel_tol=1e-14)
+    assert back.t == 7.0 and math.isclose(back.G, sim.G, rel_tol=1e-14) and back.units == sim.units
     # the same motion
     result = shoal.integrate(ens, 17.0, "gauss_radau", dt=0.01)
     sim.integrator = "ias15"
     sim.integrate(17.0)
     expected = [[p.x, p.y, p.z, p.vx, p.vy, p.vz] for p in sim.particles]
     assert np.allclose(result.states()[0, :, 1:], expected, atol=1e-9)
-    assert result.to_rebound(0).particles[1].r == 5e-4
+    assert result.to_rebound(0).particles[1].r == 5e-4 and result.to_rebound(0).units == sim.units
     assert math.isclose(result.to_rebound(0).particles[1].x, sim.particles[1].x, abs_tol=1e-9)
     # an archive: each of its states is a system
     path = str(tmp_path / "archive.bin")
@@ -273,6 +288,19 @@ def test_rebound_both_ways(tmp_path):
     sim.N_active = 1
     with pytest.raises(shoal.InputError, match="test particle"):
         shoal.Ensemble.from_rebound(sim)
+    # the particles of variational equations are none of the bodies
+    plain = rebound.Simulation()
+    plain.add(m=1.0)
+    plain.add(m=1e-3, a=1.0)
+    plain.init_megno()
+    assert shoal.Ensemble.from_rebound(plain).n_bodies == 2
+    # a unit that is unknown here is refused: effects with units would be wrong
+    saturns = rebound.Simulation()
+    saturns.units = ("yr", "AU", "Msaturn")
+    saturns.add(m=3497.0)
+    saturns.add(m=1.0, a=1.0)
+    with pytest.raises(shoal.InputError, match="'msaturn' of mass: expected one of"):
+        shoal.Ensemble.from_rebound(saturns)
 
 
 def test_a_million_systems():

@@ -53,6 +53,10 @@ def test_a_fit(config, tmp_path):
 def test_an_optimum_has_no_draws(config):
     found = shoal.fit(config, {"fit.method": "optimise"})
     assert found.precise and found.path is None and "optimum" in found.summary
+    model = shoal.Model(config)
+    assert found.optimum is not None and list(found.optimum) == model.names
+    best = [found.optimum[name][0] for name in model.names]
+    assert (np.abs(model.gradient(best)) * [found.optimum[name][1] for name in model.names] < 0.2).all()
     with pytest.raises(shoal.InputError, match="has no draws"):
         found.arviz()
 

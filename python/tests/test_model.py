@@ -259,8 +259,6 @@ def test_jax(model, jax, name):
 
 def test_what_jax_is_refused(model, jax):
     theta = jax.numpy.asarray(model.draw(2, seed=14))
-    with pytest.raises(shoal.UnsupportedError, match="log_prob has no gradient yet"):
-        jax.grad(model.log_prob)(theta[0])
     with pytest.raises(shoal.InputError, match="13 parameters"):
         jax.vmap(model.jax())(theta[:, :12])
     with pytest.raises(shoal.InputError, match="predict: expected log_prob"):
@@ -305,8 +303,93 @@ def test_numpyro(model, jax):
     run.run(jax.random.key(0))
     samples = run.get_samples()
     assert np.allclose(samples["lnl"], model(low + (high - low) * np.asarray(samples["unit"])), rtol=1e-9)
-    with pytest.raises(shoal.UnsupportedError, match="gradient"):
-        numpyro.infer.MCMC(numpyro.infer.NUTS(posterior), num_warmup=1, num_samples=1).run(jax.random.key(0))
+
+
+# What `shoal fit` finds, and the standard deviations of its draws.
+PUBLISHED = {"b.P": (1199.4, 4.2), "b.k": (-0.079, 0.028), "c.P": (75.737, 0.045), "hires_j.jitter": (2.93, 0.15)}
+
+
+@pytest.fixture(scope="module")
+def begun():
+    """A model in normal numbers, and a place near its optimum."""
+    model = shoal.Model(shoal.config_path("hd_164922"))
+    z = model.normal
+    z.scales = z.find_scales(model.to_normal(model.prior_transform(np.full(13, 0.5))))
+    return z, model.prior_transform(np.full(13, 0.5))
+
+
+def agree(draws):
+    """Means of a short chain: within half of a standard deviation and the like."""
+    for name, (mean, sigma) in PUBLISHED.items():
+        values = np.asarray(draws[name])
+        assert abs(values.mean() - mean) < 1.0 * sigma and 0.4 * sigma < values.std() < 2.5 * sigma, name
+
+
+def test_gradients(model):
+    start = model.prior_transform(np.full(13, 0.5))
+    scales = model.find_scales(start)
+    with pytest.raises(shoal.InputError, match="13 numbers > 0"):
+        model.scales = scales[:12]
+    theta = np.stack([start, start + 0.3 * scales, start - 0.2 * scales, start])
+    theta[3, 0] = 1.0  # outside
+    model.scales = scales
+    for method in (model.log_prob, model.log_likelihood):
+        gradient = model.gradient(theta, method)
+        assert gradient.shape == (4, 13) and np.isnan(gradient[3]).all() == (method == model.log_prob)
+        assert (model.gradient(theta[1], method) == gradient[1]).all()
+        for i in range(13):  # by other steps
+            moved = theta[:3, None, :] + np.array([-2, -1, 1, 2])[:, None] * 0.05 * scales * np.eye(13)[i]
+            values = method(moved)
+            slope = values @ np.array([1, -8, 8, -1]) / (12 * 0.05 * scales[i])
+            assert (np.abs(gradient[:3, i] - slope) * scales[i] < 2e-3).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.scales == scales).all() and (again.gradient(theta[1]) == model.gradient(theta[1])).all()
+    model.scales = None
+
+
+def test_normal_numbers(begun):
+    z, start = begun
+    model, there = z.model, z.model.to_normal(start)
+    assert np.allclose(there, 0, atol=1e-9) and np.allclose(model.from_normal(there), start, rtol=1e-12)
+    assert z.n_parameters == 13 and z.names == model.names and z(there) == model(model.from_normal(there))
+    assert math.isclose(z.log_prior(there + 1), -6.5 - 6.5 * math.log(2 * math.pi))
+    assert math.isclose(z.log_prob(there), z(there) + z.log_prior(there))
+    assert np.isnan(model.to_normal(start + np.eye(13)[0])).tolist() == [True] + [False] * 12
+    assert z.gradient(np.stack([there, there]), z.log_prior).tolist() == np.stack([-there, -there]).tolist()
+
+
+def test_jax_gradients(begun, jax):
+    z, _ = begun
+    there = jax.numpy.asarray(0.1 * np.arange(26).reshape(2, 13) - 1)
+    for method in (z.log_prob, z.log_likelihood, z.log_prior):
+        gradient = jax.jit(jax.vmap(jax.grad(z.jax(method))))(there)
+        assert (np.asarray(gradient) == z.gradient(there, method)).all()
+    value, moved = jax.jvp(z.jax(), (there[0],), (jax.numpy.ones(13),))
+    assert np.isclose(float(moved), z.gradient(there[0]).sum()) and np.isclose(float(value), z.log_prob(there[0]))
+
+
+def test_numpyro_nuts(begun, jax):
+    numpyro = pytest.importorskip("numpyro")
+    z, start = begun
+    potential = z.jax()
+    kernel = numpyro.infer.NUTS(
+        potential_fn=lambda at: -potential(at), inverse_mass_matrix=jax.numpy.asarray(z.scales**2), max_tree_depth=5
+    )
+    run = numpyro.infer.MCMC(
+        kernel, num_warmup=60, num_samples=25, num_chains=8, chain_method="vectorized", progress_bar=False
+    )
+    begin = z.model.to_normal(start) + 0.5 * z.scales * np.random.default_rng(3).standard_normal((8, 13))
+    run.run(jax.random.key(1), init_params=jax.numpy.asarray(begin))
+    agree(dict(zip(z.names, z.model.from_normal(run.get_samples()).T, strict=True)))
+
+
+def test_nutpie(begun):
+    nutpie = pytest.importorskip("nutpie")
+    z, start = begun
+    trace = nutpie.sample(z.nutpie(start), draws=60, tune=150, chains=2, seed=1, progress_bar=False)
+    agree(trace.posterior)
+    with pytest.raises(shoal.InputError, match=r"b\.msini of start is outside"):
+        z.nutpie(start + np.eye(13)[0])
 
 
 def test_torch(model):

@@ -827,6 +827,15 @@ static void what_is_wrong_is_refused(void **state)
             expect_refusal(context, text, faults[i].words);
         }
     }
+    FILE *wide = fopen("wide.txt", "w");
+    assert_non_null(wide);
+    for (int k = 0; k < 257; k++)
+        fprintf(wide, "%s%d", k ? "," : "", k);
+    fclose(wide);
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    replace(text, "\"rv.txt\"", "\"wide.txt\"");
+    expect_refusal(context, text, "wide.txt:1: expected at most 256 columns, found 257");
+    unlink("wide.txt");
     text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
     strcat(text, "forces = ( { name = \"radiation\"; beta = 0.1; body = \"c\"; c = 1000.0; } );\n");
     shoal_study *study = study_of(context, text);

@@ -323,6 +323,32 @@ static void what_is_open_or_wrong_is_refused(void **state)
     }
 }
 
+/* Of a line no cell is lost without a word, whatever is between them. */
+static void too_many_cells_are_refused(void **state)
+{
+    static const struct {
+        const char *format, *between;
+    } cases[] = {{"radvel", ","}, {"rdb", "\t"}, {"orvara", " "}};
+    enum { CELLS = 257 };
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[8 * CELLS + 1];
+        size_t used = 0;
+        for (int k = 0; k < CELLS; k++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", k ? cases[i].between : "", k);
+        snprintf(text + used, sizeof text - used, "\n");
+        shoal_observations table;
+        shoal_observations_said said = nothing;
+        said.format = cases[i].format;
+        said.time = "BJD_TDB";
+        said.unit = "m/s";
+        write_file(text);
+        assert_int_equal(shoal_observations_read(context, "table", &said, &table), SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), "at most 256"))
+            fail_msg("%s: %s", cases[i].format, shoal_context_message(context));
+    }
+}
+
 /* Numbers of ERFA 2.0: utctai, taitt, dtdb (at the geocentre) and tcbtdb. */
 static void tdb_is_that_of_erfa(void **state)
 {
@@ -514,8 +540,11 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_is_read),      cmocka_unit_test(what_is_open_or_wrong_is_refused),
-        cmocka_unit_test(tdb_is_that_of_erfa),       cmocka_unit_test(a_star_of_the_catalogue_is_read),
+        cmocka_unit_test(every_format_is_read),
+        cmocka_unit_test(what_is_open_or_wrong_is_refused),
+        cmocka_unit_test(too_many_cells_are_refused),
+        cmocka_unit_test(tdb_is_that_of_erfa),
+        cmocka_unit_test(a_star_of_the_catalogue_is_read),
         cmocka_unit_test(published_tables_are_read),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

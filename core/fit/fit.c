@@ -85,7 +85,7 @@ static void describe(shoal_fit *fit)
 }
 
 /* The data, for the file. */
-static shoal_status observe(shoal_fit *fit)
+static shoal_status copy_data(shoal_fit *fit)
 {
     const shoal_study *study = fit->study;
     shoal_observed *observed = &fit->observed;
@@ -214,7 +214,7 @@ static shoal_status make(shoal_fit *fit, int n_fits)
     status = shoal_model_create(study, fit->n_room * n_fits, &fit->model);
     if (!status)
         describe(fit);
-    return status ? status : observe(fit);
+    return status ? status : copy_data(fit);
 }
 
 shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)

@@ -315,19 +315,20 @@ static shoal_status read_comment(reader *r, const char *text)
     return SHOAL_OK;
 }
 
-/* Cut a line; returns the number of cells. */
+/* Cut a line; returns the number of cells, of which the first MOST_CELLS are in cells. */
 static int cut(const reader *r, char *line, char *cells[])
 {
     if (r->delimiter == ',')
         return shoal_cut(line, cells, MOST_CELLS);
+    const char *between = r->delimiter == '\t' ? "\t" : " \t";
     int n = 0;
-    if (r->delimiter == '\t')
-        while (line && n < MOST_CELLS)
-            cells[n++] = strsep(&line, "\t");
-    else
-        for (char *save, *word = strtok_r(line, " \t", &save); word && n < MOST_CELLS;
-             word = strtok_r(NULL, " \t", &save))
-            cells[n++] = word;
+    while (line) {
+        char *cell = strsep(&line, between);
+        if (*cell == '\0' && r->delimiter != '\t') /* several spaces are one */
+            continue;
+        if (n++ < MOST_CELLS)
+            cells[n - 1] = cell;
+    }
     return n;
 }
 

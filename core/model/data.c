@@ -48,13 +48,16 @@ static shoal_status read_heading(reader *r, char *line, const config_setting_t *
     char *cells[MOST_CELLS];
     r->by_commas = strchr(line, ',') != NULL;
     r->n_cells = headings ? config_setting_length(headings) : cut(r, line, cells);
-    for (int k = 0; headings && k < r->n_cells && k < MOST_CELLS; k++)
+    if (r->n_cells > MOST_CELLS)
+        return shoal_fail(r->table.context, SHOAL_E_INPUT, "%s:%ld: expected at most %d columns, found %d",
+                          r->table.path, r->table.line, MOST_CELLS, r->n_cells);
+    for (int k = 0; headings && k < r->n_cells; k++)
         cells[k] = (char *)config_setting_get_string_elem(headings, k);
     for (int i = 0; i < COLUMNS; i++) {
         int found = -1;
         if (!r->heading[i])
             continue;
-        for (int k = 0; k < r->n_cells && k < MOST_CELLS; k++)
+        for (int k = 0; k < r->n_cells; k++)
             if (strcmp(cells[k], r->heading[i]) == 0) {
                 if (found >= 0)
                     return shoal_fail(r->table.context, SHOAL_E_INPUT, "%s:%ld: expected one column '%s'",

@@ -221,10 +221,18 @@ static bool logs(const shoal_monitor *type, const double *parameters)
     return type->n_log > 0 && (!asks || says(type, parameters, "log") != 0);
 }
 
-/* Whether a monitor lets systems continue after its event. */
+/* Whether a monitor lets systems continue after its event; whether with other bodies than before. */
 static bool goes_on(const shoal_monitor *type, const double *parameters)
 {
     return says(type, parameters, "action") != 0;
+}
+
+static bool changes_bodies(const shoal_monitor *type, const double *parameters)
+{
+    for (int i = 0; i < type->n_parameters; i++)
+        if (strcmp(type->parameters[i].name, "action") == 0)
+            return parameters[i] != 0 && parameters[i] != shoal_choice_index(type->parameters[i].choices, "log");
+    return false;
 }
 
 /* at[index]: the place in options->monitors of the monitor number `index` of the list, -1 = it is not there. */
@@ -315,7 +323,7 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
             plan->args.record_size = size > plan->args.record_size ? size : plan->args.record_size;
             n_logs++;
         }
-        if (goes_on(type, values) && strcmp(type->name, "stop_on_encounter") != 0)
+        if (changes_bodies(type, values))
             changes = with_name(what, "action", 0, "");
     }
     if (!status && plan->choice.variational && changes.of)

@@ -261,6 +261,7 @@ static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
     REFUSED(c, shoal_plan_get_column(p, "min_separation", -1, N, values, 0));
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 1, N, values, 0));
     REFUSED(c, shoal_plan_get_column(p, "min_separation", 0, N, NULL, 0));
+    check_answer("shoal_plan_column_doc(...)", shoal_plan_column_doc(NULL, "megno") == NULL);
     check_answer("shoal_plan_column_name(...)", shoal_plan_column_name(NULL, NULL, 0, NULL) == NULL &&
                                                     shoal_plan_column_name(p, NULL, -1, NULL) == NULL &&
                                                     shoal_plan_column_name(p, "transits", 0, NULL) == NULL);
@@ -708,6 +709,9 @@ static void test_columns(void **state)
     const char *dimension;
     assert_string_equal(shoal_plan_column_name(plan, NULL, 0, &dimension), "min_separation");
     assert_string_equal(dimension, "length");
+    assert_non_null(strstr(shoal_plan_column_doc(plan, "min_separation"), "distance"));
+    assert_null(shoal_plan_column_doc(plan, "min_separatio"));
+    assert_non_null(strstr(shoal_context_message(context), "did you mean 'min_separation'?"));
     int n_columns = 0;
     for (const char *name; (name = shoal_plan_column_name(plan, NULL, n_columns, NULL)); n_columns++)
         assert_ok(context, shoal_plan_get_column(plan, name, 0, N, spread, 0));

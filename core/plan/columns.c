@@ -96,6 +96,14 @@ const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i,
     return plan->column_name;
 }
 
+const char *shoal_plan_column_doc(const shoal_plan *plan, const char *column)
+{
+    column_place at;
+    return plan && !find_column(plan, __func__, column, &at)
+               ? shoal_plugs_of(plan->context)->monitors[at.monitor]->columns[at.column].doc
+               : NULL;
+}
+
 double shoal_plan_column(shoal_plan *plan, const char *column, long system)
 {
     column_place at;

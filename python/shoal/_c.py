@@ -205,6 +205,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_plan_integrate": (_I, (_P, _D)),
     "shoal_plan_get_column": (_I, (_P, _S, _L, _L, _P, _L)),
     "shoal_plan_column_name": (_S, (_P, _S, _I, _P)),
+    "shoal_plan_column_doc": (_S, (_P, _S)),
     "shoal_plan_n_events": (_L, (_P,)),
     "shoal_plan_get_events": (_I, (_P, _L, _L, _P)),
     "shoal_plan_n_logged": (_L, (_P, _S)),

@@ -326,7 +326,11 @@ class RunResult(Result):
         return values if factor == 1 else values / factor
 
     def describe(self, column: str) -> tuple[str, str]:
-        dimension, _, doc = _DOCS.get(column, (self._dimensions.get(column, ""), "", ""))
+        if column in _DOCS:
+            dimension, _, doc = _DOCS[column]
+        else:
+            dimension = self._dimensions.get(column, "")
+            doc = text(C.shoal_plan_column_doc(self._plan.address, column.encode()))
         return self._units.name(dimension), doc
 
     def states(self, t: float | str | None = None) -> Array:

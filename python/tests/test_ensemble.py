@@ -225,6 +225,7 @@ def test_xarray():
     data = shoal.integrate(two_planets(), 3.0, dt=0.05, times=[1.0], monitors="megno").xarray()
     assert dict(data.sizes) == {"system": 8, "body": 3, "number": 7, "time": 1}
     assert data.states.sel(time=1.0, body="b", number="m").shape == (8,) and data.megno.shape == (8,)
+    assert "growth factor" in data.megno.long_name
 
 
 def test_forces_and_propagators():

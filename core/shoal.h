@@ -632,7 +632,7 @@ shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long fi
  */
 const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension);
 
-/* shoal_plan_column_doc: what a column of shoal_plan_get_column means, in a line; NULL if there is none of that name. */
+/* shoal_plan_column_doc: what a column of shoal_plan_get_column means, in a line; NULL if none has that name. */
 const char *shoal_plan_column_doc(const shoal_plan *plan, const char *column);
 
 /* An event in a system that a monitor lets continue (`action` of stop_on_collision, stop_on_ejection,

@@ -495,7 +495,7 @@ static void correlated_parameters_have_their_covariance(void **state)
     }
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
 enum { N_FREE = 4, OF_OFFSET = 2 };
 #define FREE MASS ", { body = \"b\"; parameter = \"P\"; distribution = \"normal\"; mean = 24.0; sigma = 0.5; }"
@@ -770,6 +770,21 @@ static void expect_refusal(shoal_context *context, const char *text, const char 
     shoal_study_destroy(&study);
 }
 
+static void a_heading_is_whole_or_refused(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    FILE *wide = fopen("wide.txt", "w");
+    assert_non_null(wide);
+    for (int k = 0; k < 257; k++)
+        fprintf(wide, "%s%d", k ? "," : "", k);
+    fclose(wide);
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    replace(text, "\"rv.txt\"", "\"wide.txt\"");
+    expect_refusal(context, text, "wide.txt:1: expected at most 256 columns, found 257");
+    unlink("wide.txt");
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     static const struct {
@@ -827,15 +842,6 @@ static void what_is_wrong_is_refused(void **state)
             expect_refusal(context, text, faults[i].words);
         }
     }
-    FILE *wide = fopen("wide.txt", "w");
-    assert_non_null(wide);
-    for (int k = 0; k < 257; k++)
-        fprintf(wide, "%s%d", k ? "," : "", k);
-    fclose(wide);
-    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
-    replace(text, "\"rv.txt\"", "\"wide.txt\"");
-    expect_refusal(context, text, "wide.txt:1: expected at most 256 columns, found 257");
-    unlink("wide.txt");
     text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
     strcat(text, "forces = ( { name = \"radiation\"; beta = 0.1; body = \"c\"; c = 1000.0; } );\n");
     shoal_study *study = study_of(context, text);
@@ -973,6 +979,7 @@ int main(void)
         cmocka_unit_test(what_is_tied_follows),
         cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
+        cmocka_unit_test(a_heading_is_whole_or_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),
         cmocka_unit_test(vectors_may_be_on_a_gpu),

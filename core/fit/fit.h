@@ -138,7 +138,7 @@ double shoal_fit_difference(double period, double a, double b);
 double shoal_fit_propose(int method, const shoal_fit_key *key, const shoal_fit_others *others, const double *from,
                          double *to);
 
-/* ---- polish.c ------------------------------------------------------------------------------------------------------- */
+/* ---- polish.c ---------------------------------------------------------------------------------------------------- */
 
 /* The top of a posterior, in the metric of its parameters. */
 typedef struct shoal_optimum {

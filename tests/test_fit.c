@@ -428,6 +428,39 @@ static void a_step_is_two_calls(void **state)
 
 /* ---- the optimum ------------------------------------------------------------------------------------------------- */
 
+/* It is told of the best so far, and ends what it is asked to end. */
+typedef struct told {
+    long calls, most, evaluations;
+    double best;
+} told;
+
+static bool tell(const shoal_draws *draws, void *user)
+{
+    told *t = user;
+    const double value = draws->optimum.lnp + draws->optimum.lnl;
+    assert_true(draws->n_steps == 0 && draws->optimum.evaluations > t->evaluations - 1 && value >= t->best);
+    t->evaluations = draws->optimum.evaluations;
+    t->best = value;
+    return ++t->calls == t->most;
+}
+
+static void a_search_is_told_of_and_ends(void **state)
+{
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    const shoal_target target = target_of(context_of(state), &of);
+    shoal_draws draws = {0};
+    told all = {.most = -1, .best = -INFINITY};
+    assert_ok(context_of(state), shoal_optimise(&target, 1, tell, &all, &draws));
+    shoal_draws_release(&draws);
+    assert_true(all.calls > 10);
+    for (long most = 1; most <= all.calls; most++) { /* also while it is polished */
+        told some = {.most = most, .best = -INFINITY};
+        assert_int_equal(shoal_optimise(&target, 1, tell, &some, &draws), SHOAL_E_INTERRUPTED);
+        assert_true(some.calls == most);
+        shoal_draws_release(&draws);
+    }
+}
+
 static void the_optimum_has_its_place_and_widths(void **state)
 {
     known of = {DIMENSIONS, 20, gauss, 0, 0, NULL}, two = {3, 20, modes, 0, 0, NULL};
@@ -1236,6 +1269,7 @@ int main(void)
         cmocka_unit_test(no_mapped_move_goes_over_the_seam),
         cmocka_unit_test(what_is_impossible_is_never_drawn),
         cmocka_unit_test(a_step_is_two_calls),
+        cmocka_unit_test(a_search_is_told_of_and_ends),
         cmocka_unit_test(the_optimum_has_its_place_and_widths),
         cmocka_unit_test(diagnostics_are_those_of_arviz),
         cmocka_unit_test(quantiles_are_between_neighbours),

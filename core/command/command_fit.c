@@ -98,6 +98,9 @@ static bool show_progress(const shoal_draws *draws, void *user)
     fit_progress *progress = user;
     const double now = shoal_seconds();
 
+    if (draws->n_steps == 0 && draws->optimum.evaluations == 0) {
+        return stop_was_asked();
+    }
     if (progress->began == 0 && draws->n_steps > 0) {
         progress->began = now;
         progress->first_step = draws->n_steps;

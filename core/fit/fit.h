@@ -155,8 +155,6 @@ void shoal_optimum_release(shoal_optimum *optimum);
 shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
 /* The population that differential evolution of so many parameters has. */
 long shoal_optimise_population(int k);
-/* From optimum->theta, which has a posterior, to the top near by. */
-shoal_status shoal_polish(const shoal_target *target, shoal_optimum *optimum);
 
 /* ---- walkers.c --------------------------------------------------------------------------------------------------- */
 
@@ -240,6 +238,9 @@ void shoal_draws_release(shoal_draws *draws);
  * draws->optimum has the best vector so far. Returns whether it is to end. */
 typedef bool shoal_fit_callback(const shoal_draws *draws, void *user);
 
+/* polish.c: from optimum->theta, which has a posterior, to the top near by. draws: for the callback. */
+shoal_status shoal_polish(const shoal_target *target, shoal_fit_callback *callback, void *user,
+                          const shoal_draws *draws, shoal_optimum *optimum);
 /* optimise.c: from nowhere to draws->optimum. */
 shoal_status shoal_optimise(const shoal_target *target, uint64_t seed, shoal_fit_callback *callback, void *user,
                             shoal_draws *draws);

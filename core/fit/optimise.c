@@ -113,12 +113,14 @@ static shoal_status note_best(const evolution *e, shoal_optimum *optimum)
 }
 
 /* The top near the best one, to *top; and to *optimum where it is higher. */
-static shoal_status polish_best(const evolution *e, shoal_optimum *top, shoal_optimum *optimum)
+static shoal_status polish_best(const evolution *e, shoal_optimum *top, shoal_fit_callback *callback, void *user,
+                                shoal_draws *draws)
 {
+    shoal_optimum *optimum = &draws->optimum;
     top->evaluations = 0;
     shoal_status status = e->target->from_cube(e->target->user, 1, e->cube + e->best * e->k, top->theta);
     if (!status)
-        status = shoal_polish(e->target, top);
+        status = shoal_polish(e->target, callback, user, draws, top);
     optimum->evaluations += top->evaluations;
     if (!status && top->lnp + top->lnl >= optimum->lnp + optimum->lnl) {
         const shoal_optimum old = *optimum;
@@ -145,7 +147,7 @@ static shoal_status search(evolution *e, uint64_t seed, shoal_optimum *top, shoa
             status = shoal_fail(e->target->context, SHOAL_E_INTERRUPTED, "interrupted");
         ends = e->alike || e->generation == MOST_GENERATIONS;
         if (!status && isfinite(e->value[e->best]) && (ends || e->generation % ((long)POLISHED * e->k) == 0)) {
-            status = polish_best(e, top, optimum);
+            status = polish_best(e, top, callback, user, draws);
             ends = ends || fabs(top->lnp + top->lnl - last) < ALIKE;
             last = top->lnp + top->lnl;
         }

@@ -22,6 +22,9 @@ enum { MOST_STEPS = 40, MOST_SCALINGS = 25, DAMPINGS = 12 };
 
 typedef struct polisher {
     const shoal_target *target;
+    shoal_fit_callback *callback; /* asked before each step; NULL: nobody */
+    void *user;
+    const shoal_draws *draws;
     shoal_optimum *at;
     int k;
     long room;                           /* of vectors */
@@ -177,6 +180,8 @@ static shoal_status climb(polisher *p)
 {
     double gain = INFINITY;
     for (int turn = 0; turn < MOST_STEPS && gain > ENOUGH; turn++) {
+        if (p->callback && p->callback(p->draws, p->user))
+            return shoal_fail(p->target->context, SHOAL_E_INTERRUPTED, "interrupted");
         shoal_status status = find_scales(p);
         if (!status)
             status = find_derivatives(p);
@@ -217,11 +222,18 @@ static shoal_status begin(polisher *p)
                : shoal_fail(p->target->context, SHOAL_E_INPUT, "the optimum is impossible: its ln L is -infinity");
 }
 
-shoal_status shoal_polish(const shoal_target *target, shoal_optimum *optimum)
+shoal_status shoal_polish(const shoal_target *target, shoal_fit_callback *callback, void *user,
+                          const shoal_draws *draws, shoal_optimum *optimum)
 {
     const int k = target->n_parameters;
     const size_t n = (size_t)k;
-    polisher p = {.target = target, .at = optimum, .k = k, .room = 2L * k * (k + 1) + DAMPINGS};
+    polisher p = {.target = target,
+                  .callback = callback,
+                  .user = user,
+                  .draws = draws,
+                  .at = optimum,
+                  .k = k,
+                  .room = 2L * k * (k + 1) + DAMPINGS};
     p.theta = shoal_allocate((size_t)p.room * (n + 2) + 4 * n, sizeof(double));
     p.minus_hessian = gsl_matrix_alloc(n, n);
     p.vectors = gsl_matrix_alloc(n, n);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gradient.c: derivatives of ln L and of the prior by central differences, all vectors of them in one call. A parameter
- * is moved by STEP scales, where its scale is how far it goes until ln L is 1/2 below a parabola's tangent: one standard
- * deviation of a normal ln L. The error is STEP^2 / 6 of a third derivative in scales, and the rounding of ln L over
- * STEP.
+ * gradient.c: derivatives of ln L and of the prior by central differences, all vectors of them in one call. The scale
+ * of a parameter is how far it goes until ln L is 1/2 below its tangent: one standard deviation, if ln L is normal.
+ * Steps are STEP scales. The error is STEP^2 / 6 of a third derivative in scales, and the rounding of ln L over STEP.
  *
  * A gradient is a function of its vector (and of the scales, which stay), so that a leapfrog with it is reversible and
  * keeps volumes: draws of Hamiltonian Monte Carlo, which accepts by ln L itself, are exact whatever that error is.

@@ -8,16 +8,13 @@
  * (tiled_near). Elsewhere single precision is enough for what a pair adds, since that averages out, but not for what is
  * the same for many pairs of a body:
  *
- *   - what a place loses in rounding. So both are taken about an origin near the barycentre of the warp's bodies. A
- *       separation x_j - x_i is
- *     rounded to the last place of the larger, x_j, which would round an x_i to the same side for all j: so the origin
- *         moves by a fraction
- *     of such places from segment to segment, and what is lost averages out. What x_j loses, e, is known, and the same
- *         for all bodies of
- *     the warp: the tide of their mass M at the origin, M (3 (x.e) x / s^2 - e) / s^3, puts it right;
- *   - what the cube of the instruction for 1/sqrt(x) is off in the mean, some 1e-8: it is known for each range of
- *       distances (tiled_seed), and
- *     sums are multiplied by what puts it right. That saves correcting each pair.
+ *   - The rounding of places. Both are taken about an origin near the barycentre of the warp's bodies. A separation
+ *     x_j - x_i is rounded to the last place of the larger, x_j, and so an x_i to the same side for all j. So the
+ *     origin moves by a fraction of such places from segment to segment, and the error averages out. The error e of
+ *     x_j is known, and the same for all bodies of the warp: the tide of their mass M at the origin,
+ *     M (3 (x.e) x / s^2 - e) / s^3, corrects it.
+ *   - The mean error of the cube of the instruction for 1/sqrt(x), some 1e-8. It is known for each range of distances
+ *     (tiled_seed), and sums are corrected for it. That saves correcting each pair.
  *
  * Sums over the TILED_I bodies i of a thread, or over FLUSH bodies j, go on in double precision. Operations a pair: 3
  * sub, 3 fma, 1 rsqrt, 2 mul, 2 mul for masses, 6 fma: 17 for two interactions, 15 with equal masses.

@@ -61,6 +61,15 @@ def test_an_optimum_has_no_draws(config):
         found.arviz()
 
 
+def test_it_is_a_tree_of_xarray(config):
+    """What ArviZ 1.x makes of it: its from_netcdf is xarray's open_datatree."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    with xarray.open_datatree(shoal.fit(config).path, engine="h5netcdf") as tree:
+        assert abs(float(tree["posterior"]["b.P"].median()) - 20) < 0.5
+        assert set(tree["posterior"].dims) == {"chain", "draw"} and "lp" in tree["sample_stats"]
+
+
 def test_arviz_opens_it(config):
     pytest.importorskip("arviz")
     posterior = shoal.fit(config).arviz()

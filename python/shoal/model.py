@@ -19,16 +19,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Density:
-    """What `Model` and `NormalModel` have in common: ln L, ln prior, their sum and its derivatives.
-
-    Attributes
-    ----------
-    n_parameters : int
-    names : list of str
-        The names of the parameters, ``"b.P"``, ``"apf.jitter"``.
-    on_gpu : bool
-        Whether it computes on GPUs, and takes arrays that are there.
-    """
+    """What `Model` and `NormalModel` have in common: ln L, ln prior, their sum and its derivatives."""
 
     n_parameters: int
     names: list[str]
@@ -210,6 +201,14 @@ class Model(Density):
     allow_plugins : bool
         Allow the config to name C files, which are compiled and run.
 
+    Attributes
+    ----------
+    n_parameters, n_data : int
+    names : list of str
+        The names of the parameters, ``"b.P"``, ``"apf.jitter"``.
+    on_gpu : bool
+        Whether it computes on GPUs, and takes arrays that are there.
+
     Examples
     --------
     >>> m = shoal.Model("hd_164922.cfg")
@@ -238,7 +237,6 @@ class Model(Density):
         self._functions = {}
         self._normal: NormalModel | None = None
         self.n_parameters = C.shoal_model_n_parameters(address)
-        #: int: the number of data
         self.n_data: int = C.shoal_model_n_data(address)
         self.names = [text(C.shoal_model_parameter(address, i)) for i in range(self.n_parameters)]
 
@@ -344,6 +342,13 @@ class NormalModel(Density):
     Parameters
     ----------
     model : Model
+
+    Attributes
+    ----------
+    model : Model
+    n_parameters : int
+    names : list of str
+        The names of the parameters that z stand for.
 
     Examples
     --------

@@ -138,8 +138,9 @@ def _compute(frame: _CallFrame, on_gpu: bool) -> None:
         to = np.asarray(_Memory(answer.data, answer.dims[: answer.rank]))
         to[...] = host(np.asarray(_Memory(theta.data, shape)))
         return
-    if name != "log_likelihood":
-        raise UnsupportedError(f"{name} of an array on a GPU: expected jax.default_backend() to be that GPU")
+    if function != _FUNCTIONS.index("log_likelihood"):
+        what = f"the gradient of {name}" if function >= _GRADIENT else name
+        raise UnsupportedError(f"{what} of an array on a GPU: expected jax.default_backend() to be that GPU")
     stream, ordinal, api = _StreamGet(), _DeviceOrdinalGet(), frame.api.contents
     _ask(frame, api.stream_get, stream)
     if api.struct_size > _Api.device_ordinal_get.offset:  # else an old one

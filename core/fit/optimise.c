@@ -112,9 +112,9 @@ static shoal_status note_best(const evolution *e, shoal_optimum *optimum)
     return e->target->from_cube(e->target->user, 1, e->cube + e->best * e->k, optimum->theta);
 }
 
-/* The top near the best one, to *top; and to *optimum where it is higher. */
+/* The value of the top near the best one, which becomes the optimum if it is the highest. top: room for it. */
 static shoal_status polish_best(const evolution *e, shoal_optimum *top, shoal_fit_callback *callback, void *user,
-                                shoal_draws *draws)
+                                shoal_draws *draws, double *value)
 {
     shoal_optimum *optimum = &draws->optimum;
     top->evaluations = 0;
@@ -122,13 +122,12 @@ static shoal_status polish_best(const evolution *e, shoal_optimum *top, shoal_fi
     if (!status)
         status = shoal_polish(e->target, callback, user, draws, top);
     optimum->evaluations += top->evaluations;
-    if (!status && top->lnp + top->lnl >= optimum->lnp + optimum->lnl) {
+    *value = top->lnp + top->lnl;
+    if (!status && *value >= optimum->lnp + optimum->lnl) {
         const shoal_optimum old = *optimum;
         *optimum = *top;
         optimum->evaluations = old.evaluations;
         *top = old;
-        top->lnp = optimum->lnp;
-        top->lnl = optimum->lnl;
     }
     return status;
 }
@@ -147,9 +146,9 @@ static shoal_status search(evolution *e, uint64_t seed, shoal_optimum *top, shoa
             status = shoal_fail(e->target->context, SHOAL_E_INTERRUPTED, "interrupted");
         ends = e->alike || e->generation == MOST_GENERATIONS;
         if (!status && isfinite(e->value[e->best]) && (ends || e->generation % ((long)POLISHED * e->k) == 0)) {
-            status = polish_best(e, top, callback, user, draws);
-            ends = ends || fabs(top->lnp + top->lnl - last) < ALIKE;
-            last = top->lnp + top->lnl;
+            const double before = last;
+            status = polish_best(e, top, callback, user, draws, &last);
+            ends = ends || fabs(last - before) < ALIKE;
         }
         if (status)
             return status;

@@ -98,11 +98,7 @@ static shoal_status find_scales(polisher *p)
         for (int i = 0; i < p->k; i++) {
             const double up = p->lnp[2 * i] + p->lnl[2 * i], down = p->lnp[2 * i + 1] + p->lnl[2 * i + 1];
             const double fall = top - (isfinite(up) && isfinite(down) ? (up + down) / 2 : fmax(up, down));
-            if (fall < 1.2 && (fall > 0.2 || p->scale[i] == p->widest[i]))
-                continue;
-            p->scale[i] *= isfinite(fall) ? fmin(fmax(sqrt(0.5 / fmax(fall, 1e-3)), 0.05), 5) : 0.3;
-            p->scale[i] = fmin(p->scale[i], p->widest[i]);
-            good = false;
+            good = shoal_scale_next(fall, p->widest[i], &p->scale[i]) && good;
         }
     }
     return SHOAL_OK;

@@ -320,15 +320,12 @@ static int cut(const reader *r, char *line, char *cells[])
 {
     if (r->delimiter == ',')
         return shoal_cut(line, cells, MOST_CELLS);
-    const char *between = r->delimiter == '\t' ? "\t" : " \t";
+    if (r->delimiter != '\t')
+        return shoal_cut_blanks(line, cells, MOST_CELLS);
     int n = 0;
-    while (line) {
-        char *cell = strsep(&line, between);
-        if (*cell == '\0' && r->delimiter != '\t') /* several spaces are one */
-            continue;
-        if (n++ < MOST_CELLS)
-            cells[n - 1] = cell;
-    }
+    for (char *cell; (cell = strsep(&line, "\t")); n++)
+        if (n < MOST_CELLS)
+            cells[n] = cell;
     return n;
 }
 

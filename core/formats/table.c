@@ -431,6 +431,15 @@ shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status)
     return status;
 }
 
+int shoal_cut_blanks(char *line, char *cells[], int limit)
+{
+    int n = 0;
+    for (char *save, *cell = strtok_r(line, " \t", &save); cell; cell = strtok_r(NULL, " \t", &save), n++)
+        if (n < limit)
+            cells[n] = cell;
+    return n;
+}
+
 int shoal_cut(char *line, char *cells[], int limit)
 {
     int n = 0;

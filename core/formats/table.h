@@ -105,6 +105,8 @@ shoal_status shoal_lines_close(shoal_lines *lines, shoal_status status);
 /* Cut a line at commas, outside of quotes (RFC 4180); spaces around cells go. Returns the number of cells, of which
  * at most `limit` are kept; -1 if a quote does not end, or not before a comma. */
 int shoal_cut(char *line, char *cells[], int limit);
+/* The same at blanks, of which several are one. */
+int shoal_cut_blanks(char *line, char *cells[], int limit);
 /* A finite number that fills the text (Fortran's exponents too); false if it is none. */
 bool shoal_number(const char *text, double *value);
 

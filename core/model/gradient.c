@@ -27,17 +27,22 @@ typedef struct points {
     double *theta, *lnl, *lnp; /* [room][k], [room], [room] */
 } points;
 
+/* An argument that must be there if there are vectors. */
+typedef struct argument {
+    const char *name;
+    const double *numbers;
+} argument;
+
 static shoal_status check(const shoal_model *model, const char *function, enum shoal_coordinates coordinates, long n,
-                          const double *const given[], int n_given)
+                          const argument given[], int n_given)
 {
-    static const char *const names[] = {"the vectors", "the second array", "values", "gradient"};
     shoal_context *context = shoal_model_context(model);
     shoal_status status = shoal_check_range(context, function, "coordinates", (long)coordinates,
                                             (long[2]){SHOAL_PARAMETERS, SHOAL_STANDARD_NORMAL});
     if (!status)
         status = shoal_check_range(context, function, "n", n, (long[2]){0, INT_MAX});
     for (int i = 0; i < n_given && n > 0 && !status; i++)
-        status = shoal_check_given(context, function, names[i], given[i]);
+        status = shoal_check_given(context, function, given[i].name, given[i].numbers);
     return status;
 }
 
@@ -46,7 +51,7 @@ shoal_status shoal_model_from_normal(const shoal_model *model, long n, const dou
     if (!model)
         return SHOAL_E_USAGE;
     const int k = shoal_model_n_parameters(model);
-    shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (const double *const[]){z, theta}, 2);
+    shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (argument[]){{"z", z}, {"theta", theta}}, 2);
     if (status || n == 0 || k == 0)
         return status;
     double *cube = shoal_allocate((size_t)k, sizeof *cube);
@@ -85,7 +90,8 @@ shoal_status shoal_model_to_normal(const shoal_model *model, long n, const doubl
     if (!model)
         return SHOAL_E_USAGE;
     const int k = shoal_model_n_parameters(model);
-    const shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n, (const double *const[]){theta, z}, 2);
+    const shoal_status status = check(model, __func__, SHOAL_STANDARD_NORMAL, n,
+                                      (argument[]){{"theta", theta}, {"z", z}}, 2);
     if (status || n == 0 || k == 0)
         return status;
     double *cube = shoal_allocate((size_t)k, sizeof *cube);
@@ -169,7 +175,8 @@ shoal_status shoal_model_gradient(shoal_model *model, enum shoal_coordinates coo
 {
     if (!model)
         return SHOAL_E_USAGE;
-    shoal_status status = check(model, __func__, coordinates, n, (const double *const[]){x, scale, values, gradient},
+    shoal_status status = check(model, __func__, coordinates, n,
+                                (argument[]){{"x", x}, {"scale", scale}, {"values", values}, {"gradient", gradient}},
                                 4);
     const long k = shoal_model_n_parameters(model), each = 2 * k + 1;
     for (long i = 0; i < k && n > 0 && !status; i++)
@@ -191,6 +198,14 @@ shoal_status shoal_model_gradient(shoal_model *model, enum shoal_coordinates coo
     }
     free(at.theta);
     return status;
+}
+
+bool shoal_scale_next(double bend, double widest, double *scale)
+{
+    if (bend < 1.2 && (bend > 0.2 || *scale == widest))
+        return true;
+    *scale = fmin(*scale * (isfinite(bend) ? fmin(fmax(sqrt(0.5 / fmax(bend, 1e-3)), 0.05), 5) : 0.3), widest);
+    return false;
 }
 
 /* How far a parameter may go: in standard normal numbers 1, else half the width of its prior between 16 and 84 %. */
@@ -215,7 +230,7 @@ shoal_status shoal_model_scales(shoal_model *model, enum shoal_coordinates coord
 {
     if (!model)
         return SHOAL_E_USAGE;
-    shoal_status status = check(model, __func__, coordinates, 1, (const double *const[]){x, scale}, 2);
+    shoal_status status = check(model, __func__, coordinates, 1, (argument[]){{"x", x}, {"scale", scale}}, 2);
     const int k = shoal_model_n_parameters(model);
     points at;
     if (status || k == 0)
@@ -238,11 +253,7 @@ shoal_status shoal_model_scales(shoal_model *model, enum shoal_coordinates coord
         good = true;
         for (int i = 0; i < k && !status; i++) {
             const double up = at.lnl[2 * i + 1], down = at.lnl[2 * i + 2], bend = fabs(at.lnl[0] - (up + down) / 2);
-            if (bend < 1.2 && (bend > 0.2 || scale[i] >= widest[i]))
-                continue;
-            scale[i] *= isfinite(bend) ? fmin(fmax(sqrt(0.5 / fmax(bend, 1e-3)), 0.05), 5) : 0.3;
-            scale[i] = fmin(scale[i], widest[i]);
-            good = false;
+            good = shoal_scale_next(bend, widest[i], &scale[i]) && good;
         }
     }
     free(widest);

@@ -106,6 +106,10 @@ shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const d
 shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const shoal_options *options,
                               shoal_ensemble **ensemble, shoal_plan **plan);
 
+/* gradient.c: the scale of a parameter is where ln L bends by 1/2. Whether it is good enough, by what it bends there;
+ * if not, it becomes a better one. */
+bool shoal_scale_next(double bend, double widest, double *scale);
+
 shoal_context *shoal_model_context(const shoal_model *model);
 /* Vectors that are evaluated at once. */
 long shoal_model_n_walkers(const shoal_model *model);

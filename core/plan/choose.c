@@ -203,22 +203,26 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
 
 /* ---- monitors ---------------------------------------------------------------------------------------------------- */
 
-/* The value of a monitor's parameter of this name, 0 if it has none. */
+/* The number of a monitor's parameter of this name, -1 if it has none. */
+static int parameter_of(const shoal_monitor *type, const char *name)
+{
+    int i = type->n_parameters - 1;
+    while (i >= 0 && strcmp(type->parameters[i].name, name) != 0)
+        i--;
+    return i;
+}
+
+/* Its value, 0 if there is none. */
 static double says(const shoal_monitor *type, const double *parameters, const char *name)
 {
-    for (int i = 0; i < type->n_parameters; i++)
-        if (strcmp(type->parameters[i].name, name) == 0)
-            return parameters[i];
-    return 0;
+    const int i = parameter_of(type, name);
+    return i < 0 ? 0 : parameters[i];
 }
 
 /* Whether a monitor logs: it has log columns, and no parameter `log` that is 0. */
 static bool logs(const shoal_monitor *type, const double *parameters)
 {
-    bool asks = false;
-    for (int i = 0; i < type->n_parameters; i++)
-        asks = asks || strcmp(type->parameters[i].name, "log") == 0;
-    return type->n_log > 0 && (!asks || says(type, parameters, "log") != 0);
+    return type->n_log > 0 && (parameter_of(type, "log") < 0 || says(type, parameters, "log") != 0);
 }
 
 /* Whether a monitor lets systems continue after its event; whether with other bodies than before. */
@@ -229,10 +233,8 @@ static bool goes_on(const shoal_monitor *type, const double *parameters)
 
 static bool changes_bodies(const shoal_monitor *type, const double *parameters)
 {
-    for (int i = 0; i < type->n_parameters; i++)
-        if (strcmp(type->parameters[i].name, "action") == 0)
-            return parameters[i] != 0 && parameters[i] != shoal_choice_index(type->parameters[i].choices, "log");
-    return false;
+    const int i = parameter_of(type, "action");
+    return i >= 0 && parameters[i] != 0 && parameters[i] != shoal_choice_index(type->parameters[i].choices, "log");
 }
 
 /* at[index]: the place in options->monitors of the monitor number `index` of the list, -1 = it is not there. */

@@ -104,6 +104,7 @@ _Function = ctypes.CFUNCTYPE(c_void_p, c_void_p)
 _models: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 _FUNCTIONS = ("log_likelihood", "log_prior", "log_prob")
+_LIKELIHOOD, _PRIOR = _FUNCTIONS.index("log_likelihood"), _FUNCTIONS.index("log_prior")
 _GRADIENT = len(_FUNCTIONS)  # an attribute of a call counts functions, then their derivatives with the value behind
 
 
@@ -138,7 +139,7 @@ def _compute(frame: _CallFrame, on_gpu: bool) -> None:
         to = np.asarray(_Memory(answer.data, answer.dims[: answer.rank]))
         to[...] = host(np.asarray(_Memory(theta.data, shape)))
         return
-    if function != _FUNCTIONS.index("log_likelihood"):
+    if function != _LIKELIHOOD:
         what = f"the gradient of {name}" if function >= _GRADIENT else name
         raise UnsupportedError(f"{what} of an array on a GPU: expected jax.default_backend() to be that GPU")
     stream, ordinal, api = _StreamGet(), _DeviceOrdinalGet(), frame.api.contents
@@ -194,7 +195,7 @@ def trace(model: Any, name: str) -> Any:
     def call(which: int, theta: Any) -> Any:
         shape = model._shape(theta.shape)
         answer = jax.ShapeDtypeStruct((*shape, theta.shape[-1] + 1) if which >= _GRADIENT else shape, theta.dtype)
-        direct = backend == "cpu" or (backend == "gpu" and model.on_gpu and which == 0)
+        direct = backend == "cpu" or (backend == "gpu" and model.on_gpu and which == _LIKELIHOOD)
         if direct and theta.dtype == np.float64 and _register():
             function = jax.ffi.ffi_call("shoal_model", answer, vmap_method="broadcast_all")
             return function(theta, function=np.int64(which), number=np.int64(number))
@@ -208,8 +209,8 @@ def trace(model: Any, name: str) -> Any:
         theta = jnp.asarray(theta)
         theta = theta.astype(jnp.result_type(theta.dtype, float))
         if name == "log_prob" and backend == "gpu" and model.on_gpu:
-            prior = call(_FUNCTIONS.index("log_prior"), theta)
-            return jnp.where(prior > -np.inf, prior + call(0, theta), prior)
+            prior = call(_PRIOR, theta)
+            return jnp.where(prior > -np.inf, prior + call(_LIKELIHOOD, theta), prior)
         return call(_FUNCTIONS.index(name), theta)
 
     def derive(given: Any, moved: Any) -> Any:

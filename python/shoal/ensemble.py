@@ -347,7 +347,7 @@ class Ensemble:
 
 
 def _usual(given: dict[str, Array]) -> dict[str, Array]:
-    """e, inc, Omega, and pomega or M where there are h and k, ix and iy, E."""
+    """e and pomega for h and k, inc and Omega for ix and iy."""
     elements, zero = dict(given), np.zeros(())
     for names, others in ((("h", "k"), ("e", "omega", "pomega")), (("ix", "iy"), ("inc", "Omega"))):
         found = [name for name in names if name in elements]
@@ -364,12 +364,6 @@ def _usual(given: dict[str, Array]) -> dict[str, Array]:
                 elements["Omega"] = np.arctan2(second, first)
     for name in ("e", "inc", "Omega"):
         elements.setdefault(name, zero)
-    if "E" in elements:
-        also = [name for name in ("f", "M", "l", "theta", "T") if name in elements]
-        if also:
-            raise InputError(f"E and {also[0]}: expected one of f, M, E, l, theta, T")
-        anomaly, e = elements.pop("E"), elements["e"]
-        elements["M"] = np.where(e < 1, anomaly - e * np.sin(anomaly), e * np.sinh(anomaly) - anomaly)
     return elements
 
 
@@ -430,14 +424,17 @@ def _orbits(
         if periapsis == "omega"
         else sign * (elements["pomega"] - elements["Omega"])
     )
-    anomaly = one_of("f", "M", "l", "theta", "T")
+    anomaly = one_of("f", "M", "E", "l", "theta", "T")
     if anomaly == "T":
         orbit[..., 6] = np.sqrt(mu / np.abs(orbit[..., 1]) ** 3) * (t[..., None] - elements["T"])
+    elif anomaly == "E":
+        e, E = elements["e"], elements["E"]
+        orbit[..., 6] = np.where(e < 1, E - e * np.sin(E), e * np.sinh(E) - E)
     elif anomaly in ("l", "theta"):
         orbit[..., 6] = sign * (elements[anomaly] - elements["Omega"]) - orbit[..., 5]
     else:
         orbit[..., 6] = elements[anomaly] if anomaly else 0.0
-    return values, anomaly in ("M", "l", "T")
+    return values, anomaly in ("M", "E", "l", "T")
 
 
 def true_anomaly(e: npt.ArrayLike, M: npt.ArrayLike) -> Array:

@@ -114,11 +114,11 @@ class Density:
         given = np.ascontiguousarray(vectors, dtype=np.float64)
         shape, n = self._shape(given.shape), self.n_parameters
         values, gradient = np.empty((*shape, 2)), np.empty((*shape, 2, n))
-        if given.size and self._scales is None:
-            self._scales = self.find_scales(given.reshape(-1, n)[0])
-        places = (array.ctypes.data for array in (self._scales, values, gradient) if array is not None)
         if given.size:
-            self._run(C.shoal_model_gradient, self._coordinates, math.prod(shape), given.ctypes.data, *places)
+            if self._scales is None:
+                self._scales = self.find_scales(given.reshape(-1, n)[0])
+            places = (array.ctypes.data for array in (given, self._scales, values, gradient))
+            self._run(C.shoal_model_gradient, self._coordinates, math.prod(shape), *places)
         return values, gradient
 
     def _gradient(self, name: str, vectors: npt.ArrayLike) -> Array:
@@ -223,6 +223,7 @@ class Model(Density):
         self._begin()
 
     _coordinates = 0
+    _normal: NormalModel | None = None
 
     def _begin(self) -> None:
         self._context = Context()
@@ -235,13 +236,12 @@ class Model(Density):
             has("shoal_model_evaluate_device") and C.shoal_model_evaluate_device(address, 0, None, None, 0, None) == 0
         )
         self._functions = {}
-        self._normal: NormalModel | None = None
         self.n_parameters = C.shoal_model_n_parameters(address)
         self.n_data: int = C.shoal_model_n_data(address)
         self.names = [text(C.shoal_model_parameter(address, i)) for i in range(self.n_parameters)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._recipe, self._n_walkers), {"_scales": self._scales}
+        return _restore, (self._recipe, self._n_walkers, None if self._scales is None else tuple(self._scales))
 
     def __repr__(self) -> str:
         return f"<shoal.Model of {self.n_parameters} parameters and {self.n_data} data: {self.plan}>"
@@ -363,6 +363,9 @@ class NormalModel(Density):
         self.model = model
         self.n_parameters, self.names, self._functions = model.n_parameters, model.names, {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_normal, (self.model, self._scales)
+
     def __repr__(self) -> str:
         return f"<shoal.NormalModel of {self.model!r}>"
 
@@ -415,8 +418,14 @@ class NormalModel(Density):
         )
 
 
+def _restore_normal(model: Model, scales: Array | None) -> NormalModel:
+    normal = NormalModel(model)
+    normal.scales = scales
+    return normal
+
+
 @lru_cache(maxsize=4)
-def _restore(recipe: Recipe, n_walkers: int) -> Model:
+def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None) -> Model:
     """A pickled model. A pool's task brings one each time: it is made once a process. The processes of a pool share
     the cores already, so that one thread is enough for each; no bits depend on it."""
     import multiprocessing
@@ -426,4 +435,5 @@ def _restore(recipe: Recipe, n_walkers: int) -> Model:
     model = Model.__new__(Model)
     model._recipe, model._n_walkers = recipe, n_walkers
     model._begin()
+    model.scales = scales
     return model

@@ -343,6 +343,11 @@ def test_gradients(model):
             slope = values @ np.array([1, -8, 8, -1]) / (12 * 0.05 * scales[i])
             assert (np.abs(gradient[:3, i] - slope) * scales[i] < 2e-3).all()
     again = pickle.loads(pickle.dumps(model))
+    other = pickle.loads(pickle.dumps(model.normal))
+    assert other.scales is None and other.names == model.names
+    model.scales = 2 * scales  # what is unpickled shares nothing with what has other scales
+    assert (pickle.loads(pickle.dumps(model)).scales == 2 * scales).all()
+    model.scales = scales
     assert (again.scales == scales).all() and (again.gradient(theta[1]) == model.gradient(theta[1])).all()
     model.scales = None
 

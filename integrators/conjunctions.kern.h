@@ -99,9 +99,7 @@ LANE_BIG_FN mask mutual_passed(const shoal_kernel_args *k, lane_id id, const rea
     LANE_UNROLL_GPU
     for (int i = 0; i < n; i++)
         masses[i] = m[i];
-    LANE_UNROLL_GPU
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        state[c] = s[c];
+    state_copy(k, s, state);
     return mutual_seek(k, id, &end, live);
 }
 
@@ -135,8 +133,7 @@ LANE_FN void conjunction_view(const shoal_kernel_args *k, const lane_end *end, r
     const real parts = PROPAGATOR_ADAPTIVE ? one : lane_max(one, -lane_floor(0.05 - lane_abs(tau) / length)),
                part = lane_select(tau == zero, zero, tau / parts), attempt = lane_select(tau < zero, -length, length);
     real there[STATE_SIZE(n)], made = zero;
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        there[c] = end->s[c];
+    state_copy(k, end->s, there);
     LANE_KEEP_ROLLED
     do {
         advance_copy(k, end->m, there, lane_select(made < parts, part, zero), attempt);
@@ -343,9 +340,7 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
     LANE_UNROLL_GPU
     for (int i = 0; i < n; i++)
         masses[i] = m[i], of[i] = g[i];
-    LANE_UNROLL_GPU
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        state[c] = s[c];
+    state_copy(k, s, state);
     conjunctions_keep(k, id, &end, live, of);
     LANE_UNROLL_GPU
     for (int i = 1; i < n; i++)

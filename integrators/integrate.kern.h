@@ -667,9 +667,8 @@ LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, 
     LANE_UNROLL
     for (int i = 0; LANE_COPIES && i < n; i++)
         masses[i] = m[i];
-    LANE_UNROLL
-    for (int c = 0; LANE_COPIES && c < STATE_SIZE(n); c++)
-        state[c] = s[c];
+    if (LANE_COPIES)
+        state_copy(k, s, state);
     const real *before = monitors_guarded(k) ? guard_kept(n, watch->before, room) : room;
     watch_called(k, watch->id, live, watch->near, LANE_COPIES ? masses : m, LANE_COPIES ? state : s, &time, before,
                  watch->carried, watch->inside, &seen);
@@ -685,24 +684,21 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, const real *m, real *s, re
     const real zero = lane_set(0.0);
     real copy[STATE_SIZE(n)];
     mask moves = left != zero;
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        copy[c] = s[c];
+    state_copy(k, s, copy);
 #if PROPAGATOR_ADAPTIVE
     for (int i = 0; i < ADVANCE_STEPS && lane_any(moves); i++) {
         real attempt = lane_select(lane_abs(left) < lane_abs(h), left, h);
-        const real done = step(k, 1, m, copy, &attempt);
+        const real done = step(k, COMPENSATED(k), m, copy, &attempt);
         h = attempt;
         left = lane_select(moves, left - done, left);
-        for (int c = 0; c < STATE_SIZE(n); c++)
-            s[c] = lane_select(moves, copy[c], s[c]);
+        state_take(k, moves, copy, s);
         moves = moves & (left != zero);
     }
 #else
     (void)h;
     if (lane_any(moves))
-        step(k, 1, m, copy, left INSIDE(0) ASIDE(0));
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        s[c] = lane_select(moves, copy[c], s[c]);
+        step(k, COMPENSATED(k), m, copy, left INSIDE(0) ASIDE(0));
+    state_take(k, moves, copy, s);
 #endif
 }
 
@@ -816,7 +812,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         live[g] = team_told(live[g]);
         lane_fence();
 #endif
-        system_load(k, n, compensated || sights, id[g], m[g], s[g]); /* copies are compensated */
+        system_load(k, n, compensated, id[g], m[g], s[g]);
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
         if (sights && CONJUNCTIONS(k))
@@ -874,7 +870,7 @@ LANE_FN void snapshot_lanes(const shoal_kernel_args *k, lane_id id, mask there)
 {
     const int n = BODIES(k), bodies = real_bodies(k, n);
     real m[n], w[6 * n], s[STATE_SIZE(n)];
-    system_load(k, n, 1, id, m, s);
+    system_load(k, n, COMPENSATED(k), id, m, s);
     advance_copy(k, m, s, record_load(k, id, SHOAL_SYS_PARTIAL), record_load(k, id, SHOAL_SYS_DT));
     system_view(k, m, s, w);
     for (int i = 0; i < bodies; i++)
@@ -903,12 +899,11 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
 {
     const int n = BODIES(k);
     real copy[STATE_SIZE(n)];
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        copy[c] = s[c];
+    state_copy(k, s, copy);
     (void)inside;
 #if PROPAGATOR_ADAPTIVE
     real attempt = lane_select(lane_abs(*left) < lane_abs(clock->h), *left, clock->h);
-    const real done = step(k, 1, m, copy, &attempt);
+    const real done = step(k, COMPENSATED(k), m, copy, &attempt);
     clock->done = lane_select(live, done, lane_set(0.0));
     clock->h = lane_select(live, attempt, clock->h);
     lane_add(1, &clock->elapsed, &clock->error, lane_abs(clock->done));
@@ -917,13 +912,12 @@ LANE_FN void finish_step(const shoal_kernel_args *k, const real *m, real *s, mas
     /* its only step: so many of this length that its end is at the right time */
     clock->steps = clock->end = lane_fma(clock->steps, clock->h / *left, lane_set(1.0));
     clock->h = *left;
-    step(k, 1, m, copy, *left INSIDE(inside) ASIDE(0));
+    step(k, COMPENSATED(k), m, copy, *left INSIDE(inside) ASIDE(0));
     clock->made = live;
     *left = lane_set(0.0);
 #endif
     clock->shown = clock->steps - 1.0;
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        s[c] = lane_select(live, copy[c], s[c]);
+    state_take(k, live, copy, s);
 }
 
 /* Make what is left of a run after its last whole step, a time of SHOAL_SYS_PARTIAL, with the operations of a snapshot,
@@ -941,7 +935,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
     lane_clock clock;
     monitor_state watch;
     lane_inside within, *inside = PROPAGATOR_INSIDE && (MONITORS(k) & MONITORS_INSIDE) ? &within : 0;
-    system_load(k, n, 1, id, m, s);
+    system_load(k, n, COMPENSATED(k), id, m, s);
     clock_load(k, id, one, &clock);
     monitors_load(k, id, &watch);
     if (MONITORS(k) & MONITORS_BEFORE)
@@ -956,7 +950,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         watch_step(k, id, live, live, m, s, &clock, start, &watch, inside, &event);
         const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
         if (lane_any(stops)) {
-            system_store(k, n, 1, id, stops, s);
+            system_store(k, n, COMPENSATED(k), id, stops, s);
             record_store(k, id, SHOAL_SYS_PARTIAL, stops, left);
             clock_finish(k, id, stops, there_now, steps + part / dt, &clock);
         }

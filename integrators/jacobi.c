@@ -22,6 +22,10 @@ static const shoal_parameter mvs_parameters[MVS_JACOBI_PARAMETERS] = {
     [MVS_JACOBI_KERNEL] = {"kernel", SHOAL_CHOICE, "", 0, 0, 1, "standard|lazy",
                            "standard kick, or the lazy implementer's, which with a corrector removes the error of "
                            "second order in the masses (and in forces that depend on positions alone)"},
+    [MVS_JACOBI_INVERSE] = {"inverse", SHOAL_CHOICE, "", 0, 0, 1, "reads|never",
+                            "whether reads of the state undo the corrector. Never: it is applied once, at the start, "
+                            "and costs nothing after that; the frequencies are the same, but the state that is read "
+                            "keeps the map's periodic errors, of second order in the step and first in the masses"},
 };
 
 static const shoal_parameter saba_parameters[SABA_PARAMETERS] = {

@@ -40,6 +40,7 @@
  *     SPLITTING_STAGES(k)             kicks of a step
  *     splitting_drift(k, j), splitting_kick(k, j)   c_{j+1} and d_{j+1}, j in the first half: they are symmetric
  *     SPLITTING_CORRECTOR(k)          order of the corrector: 0, 3, 5, 7, 11, 17
+ *     SPLITTING_INVERSE(k)            whether a read undoes it: 0 or 1
  *     SPLITTING_LAZY(k)               0 or 1
  *     SPLITTING_COMMUTATOR(k)         g, 0 = none
  *
@@ -372,7 +373,7 @@ LANE_BIG_FN void propagator_synchronise(const shoal_kernel_args *k, const real *
         jacobi_commutator_kick(k, n, 0, of, s, *last, lane_set(1.0));
     else
         jacobi_drift(k, n, 0, eta, s, splitting_drift(k, 0) * *last);
-    if (SPLITTING_CORRECTOR(k))
+    if (SPLITTING_CORRECTOR(k) && SPLITTING_INVERSE(k))
         jacobi_corrector(k, n, of, s, *last, -1.0);
     *last = lane_set(0.0);
 }
@@ -411,7 +412,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
     if (commutator || SPLITTING_CORRECTOR(k)) {
-        const mask changes = last != h;
+        const mask changes = commutator || SPLITTING_INVERSE(k) ? last != h : last == lane_set(0.0);
         if (team_goes_on(changes)) {
             real copy[4 * XYZ * LANE_ROOM(n) + 1];
             LANE_UNROLL

@@ -63,8 +63,7 @@ LANE_FN void sight_keep(const shoal_kernel_args *k, lane_id id, const real *m, c
     const mask here = (steps >= -sight.whole) & (steps <= (PROPAGATOR_ADAPTIVE ? zero : sight.whole)),
                lost = lane_not(here) & ((steps < zero) | (steps > 1.0 + sight.whole));
     real w[6 * n], there[STATE_SIZE(n)];
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        there[c] = s[c];
+    state_copy(k, s, there);
     advance_copy(k, m, there, lane_select(lane_not(where) | here | lost, zero, left), clock->h);
     system_view(k, m, there, w);
     for (int i = 0; i < n_what; i++) {

@@ -62,4 +62,27 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
 
 #define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
 
+/* In the lanes `where` a state takes over what is used of another one. */
+LANE_FN void state_take(const shoal_kernel_args *k, mask where, const real *from, real *to)
+{
+    const int n = BODIES(k), own = PROPAGATOR_SLOTS(1) * n;
+    (void)k;
+    for (int c = 0; c < PROPAGATOR_SLOTS(COMPENSATED(k)) * n; c++)
+        to[c] = lane_select(where, from[c], to[c]);
+    for (int c = own; c < own + PROPAGATOR_OWN; c++)
+        to[c] = lane_select(where, from[c], to[c]);
+}
+
+LANE_FN void state_copy(const shoal_kernel_args *k, const real *from, real *to)
+{
+    const int n = BODIES(k), own = PROPAGATOR_SLOTS(1) * n;
+    (void)k;
+    LANE_UNROLL_GPU
+    for (int c = 0; c < PROPAGATOR_SLOTS(COMPENSATED(k)) * n; c++)
+        to[c] = from[c];
+    LANE_UNROLL_GPU
+    for (int c = own; c < own + PROPAGATOR_OWN; c++)
+        to[c] = from[c];
+}
+
 #endif

@@ -69,6 +69,7 @@ LANE_FN double saba_commutator_of(const shoal_kernel_args *k)
 
 #define SPLITTING_STAGES(k)     saba_stages(k)
 #define SPLITTING_CORRECTOR(k)  0
+#define SPLITTING_INVERSE(k)    0
 #define SPLITTING_LAZY(k)       0
 #define SPLITTING_COMMUTATOR(k) saba_commutator_of(k)
 #define splitting_drift(k, j)   saba_drift[saba_row(k)][j]

@@ -61,9 +61,7 @@ LANE_FN real system_view(const shoal_kernel_args *k, const real *m, const real *
     real length2 = lane_set(0.0);
 #if PROPAGATOR_OWES
     real paid[STATE_SIZE(n)];
-    LANE_UNROLL
-    for (int c = 0; c < STATE_SIZE(n); c++)
-        paid[c] = s[c];
+    state_copy(k, s, paid);
     propagator_synchronise(k, m, paid);
     s = paid;
 #endif

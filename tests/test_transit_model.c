@@ -188,6 +188,7 @@ static void they_are_what_the_monitor_logs(void **state)
                  {"name = \"mvs\"; dt = 0.2;", 2e-7},
                  {"name = \"mvs_whds\"; dt = 0.2;", 2e-7},
                  {"name = \"mvs_jacobi\"; dt = 0.2;", 2e-7},
+                 {"name = \"mvs_jacobi\"; dt = 0.2; corrector = 11; inverse = \"never\";", 2e-7},
                  {"name = \"whckl\"; dt = 0.2;", 2e-7},
                  {"name = \"hybrid\"; dt = 0.2;", 2e-7},
                  {"name = \"hermite6\"; dt = 0.02;", 2e-8},

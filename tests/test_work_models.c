@@ -117,6 +117,7 @@ struct setup {
     const shoal_plug_options *monitors, *forces;
     int n_monitors, n_forces;
     const shoal_setting *setting; /* of the propagator */
+    int n_settings;               /* 0: one if there is any */
     bool tight;                   /* encounters, collisions and ejections come */
     double orbits;
 };
@@ -166,7 +167,7 @@ static struct outcome integrate(shoal_context *context, const struct setup *setu
 {
     const shoal_options options = {.propagator = setup->propagator,
                                    .settings = setup->setting,
-                                   .n_settings = setup->setting != NULL,
+                                   .n_settings = setup->n_settings ? setup->n_settings : setup->setting != NULL,
                                    .engine = engine,
                                    .work_model = choice ? shoal_model_name(choice) : NULL,
                                    .tune = tune,
@@ -407,9 +408,12 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
 
 static void settings_are_the_same(void **state)
 {
-    static const shoal_setting corrector = {"corrector", 11, NULL};
+    static const shoal_setting corrector[] = {{"corrector", 11, NULL}, {"inverse", 0, "never"}};
     need_gpu();
-    compare_models(state, &(struct setup){.propagator = "mvs_jacobi", .n = 4, .orbits = 1.01, .setting = &corrector});
+    for (int n = 1; n <= SHOAL_COUNT(corrector); n++)
+        compare_models(
+            state,
+            &(struct setup){.propagator = "mvs_jacobi", .n = 4, .orbits = 1.01, .setting = corrector, .n_settings = n});
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
         const shoal_propagator *propagator = shoal_plugs_of(NULL)->propagators[p];
         for (int i = 0; i < propagator->n_parameters; i++) {

@@ -25,7 +25,7 @@ ttvfast=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/shoal-transits.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
 read -ra flags <<<"${PEER_CFLAGS:--O3 -march=native}"
-"${CC:-gcc}" "${flags[@]}" -w -I"$root/core" -I"$ttvfast" -o "$work/peer" "$here/peer/ttvfast_peer.c" \
+"${CC:-gcc}" "${flags[@]}" -w -I"$root" -I"$ttvfast" -o "$work/peer" "$here/peer/ttvfast_peer.c" \
     "$ttvfast/TTVFast.c" -L"$build" -lshoal \
     -Wl,-rpath,"$build" -lm || fail "TTVFast or ttvfast_peer.c does not compile"
 

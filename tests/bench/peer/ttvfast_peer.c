@@ -126,12 +126,17 @@ static double by_shoal(shoal_context *context, const problem *p, const char *met
                        int turns, times *found)
 {
     const shoal_plug_options watch = {.name = "transits"};
-    char propagator[40], setting[40] = "", value[40] = "";
-    sscanf(method, "%39[^ ] %39[^=]=%39s", propagator, setting, value);
-    const shoal_setting of = {setting, 0, value};
+    enum { MOST_SETTINGS = 3 };
+    char words[100], *rest = words;
+    shoal_setting of[MOST_SETTINGS];
+    int n_settings = 0;
+    snprintf(words, sizeof words, "%s", method);
+    const char *propagator = strtok_r(rest, " ", &rest);
+    for (char *key; n_settings < MOST_SETTINGS && (key = strtok_r(rest, "=", &rest)); n_settings++)
+        of[n_settings] = (shoal_setting){key, 0, strtok_r(rest, " ", &rest)};
     const shoal_options options = {.propagator = propagator,
-                                   .settings = setting[0] ? &of : NULL,
-                                   .n_settings = setting[0] != 0,
+                                   .settings = of,
+                                   .n_settings = n_settings,
                                    .engine = "cpu",
                                    .threads = 1,
                                    .monitors = &watch,
@@ -220,6 +225,8 @@ int main(int argc, char **argv)
                    {"mvs", 1},
                    {"mvs_jacobi", 1},
                    {"mvs_jacobi corrector=3", 1},
+                   {"mvs_jacobi corrector=11 inverse=never", 1},
+                   {"mvs_jacobi corrector=17 inverse=never kernel=lazy", 1},
                    {"saba scheme=2", 1},
                    {"saba scheme=cl2", 1},
                    {"saba scheme=8,4,4", 1},

@@ -15,12 +15,15 @@
     X(inc, "angle", 0, 0, M_PI, NULL, "inclination")                                                                   \
     X(Omega, "angle", 0, -INFINITY, INFINITY, NULL, "longitude of the ascending node")                                 \
     X(omega, "angle", 0, -INFINITY, INFINITY, NULL, "argument of pericentre")                                          \
-    X(pomega, "angle", NAN, -INFINITY, INFINITY, "omega", "longitude of pericentre")                                   \
+    X(pomega, "angle", NAN, -INFINITY, INFINITY, "omega",                                                              \
+      "longitude of pericentre: Omega + omega, or Omega - omega if inc > 90 deg")                                      \
     X(f, "angle", 0, -INFINITY, INFINITY, NULL, "true anomaly at run.t_start")                                         \
     X(M, "angle", NAN, -INFINITY, INFINITY, "f", "mean anomaly at run.t_start")                                        \
     X(E, "angle", NAN, -INFINITY, INFINITY, "f", "eccentric anomaly at run.t_start")                                   \
-    X(l, "angle", NAN, -INFINITY, INFINITY, "f", "mean longitude at run.t_start")                                      \
-    X(theta, "angle", NAN, -INFINITY, INFINITY, "f", "true longitude at run.t_start")                                  \
+    X(l, "angle", NAN, -INFINITY, INFINITY, "f",                                                                       \
+      "mean longitude at run.t_start: pomega + M, or pomega - M if inc > 90 deg")                                      \
+    X(theta, "angle", NAN, -INFINITY, INFINITY, "f",                                                                   \
+      "true longitude at run.t_start: pomega + f, or pomega - f if inc > 90 deg")                                      \
     X(T, "time", NAN, -INFINITY, INFINITY, "f", "a time of pericentre passage")                                        \
     X(T0, "time", NAN, -INFINITY, INFINITY, "f", "a time of transit: f = pi/2 - omega")                                \
     X(h, "", NAN, -INFINITY, INFINITY, "e, pomega", "e sin(pomega)")                                                   \

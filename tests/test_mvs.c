@@ -40,7 +40,8 @@ typedef struct variant {
 
 /* clang-format off */
 #define JACOBI(corrector_, kernel_) {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}}}
-#define NEVER(corrector_, kernel_) {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}, {"inverse", 0, "never"}}}
+#define NEVER(corrector_, kernel_) \
+    {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}, {"inverse", 0, "never"}}}
 #define SABA(scheme_) {"saba", {{"scheme", 0, scheme_}}}
 /* clang-format on */
 

@@ -124,7 +124,7 @@ end
 # near NAME VALUE TOLERANCE: the median of a parameter in the table of a fit, in $out
 near() {
     printf '%s\n' "$out" | awk -v name="$1" -v value="$2" -v tolerance="$3" '
-        $1 == name { for (i = 2; $i !~ /^[0-9]/; i++); found = ($i - value) ^ 2 < tolerance ^ 2 }
+        $1 == name { for (i = 2; i < NF && $i !~ /^[0-9]/; i++); found = ($i - value) ^ 2 < tolerance ^ 2 }
         END { exit !found }' || wrong "$1 is not $2 to $3: $out"
 }
 

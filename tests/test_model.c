@@ -756,6 +756,33 @@ static void hd_164922_is_that_of_two_ellipses(void **state)
     shoal_study_destroy(&study);
 }
 
+/* Longitudes jump where an orbit becomes retrograde, if the priors have both senses. */
+static void longitudes_that_jump_are_told(void **state)
+{
+    static const struct {
+        const char *overrides[2];
+        bool jumps;
+    } cases[] = {{{"sample.parameters[7].parameter=\"M\"", "sample.parameters[5].to=180.0"}, false},
+                 {{"sample.parameters[7].parameter=\"l\"", "sample.parameters[5].to=180.0"}, true},
+                 {{"sample.parameters[7].parameter=\"theta\"", "sample.parameters[5].from=90.0"}, false},
+                 {{"sample.parameters[7].parameter=\"l\"", "sample.parameters[5].to=90.0"}, false}};
+    shoal_context *context = context_of(state);
+    char path[512];
+    const char *root = getenv("SHOAL_ROOT");
+    snprintf(path, sizeof path, "%s/configs/hr_7672.cfg", root ? root : ".");
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_study_open(context, path, NULL, 2, cases[i].overrides, NULL, &study));
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        const char *body = shoal_model_jumps(model);
+        if (cases[i].jumps != (body && strcmp(body, "b") == 0))
+            fail_msg("%s: %s", cases[i].overrides[0], body ? body : "none");
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
 static void expect_refusal(shoal_context *context, const char *text, const char *words)
 {
     shoal_study *study = NULL;
@@ -979,6 +1006,7 @@ int main(void)
         cmocka_unit_test(what_is_tied_follows),
         cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
+        cmocka_unit_test(longitudes_that_jump_are_told),
         cmocka_unit_test(a_heading_is_whole_or_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),

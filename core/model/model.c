@@ -532,6 +532,38 @@ shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta
 }
 
 /* What each of n vectors asks of the priors. */
+/* Whether nearly all of the priors has a number of a body on both sides of a value. */
+static bool has_both_sides(const shoal_model *model, const shoal_walker_body *body, int key, double value)
+{
+    const int k = shoal_model_n_parameters(model), p = body->number[key].from;
+    const double *factor = &body->number[key].factor, *add = &body->number[key].value;
+    if (!(body->given & 1ull << key) || p < 0)
+        return false;
+    double cube[2 * k], theta[2 * k];
+    for (int i = 0; i < 2 * k; i++)
+        cube[i] = 0.5;
+    cube[p] = 1e-3;
+    cube[k + p] = 1 - 1e-3;
+    return !shoal_model_prior_transform(model, 2, cube, theta) &&
+           (*factor * theta[p] + *add < value) != (*factor * theta[k + p] + *add < value);
+}
+
+const char *shoal_model_jumps(const shoal_model *model)
+{
+#define BIT(name) (1ull << SHOAL_BODY_##name)
+    const unsigned long long longitudes = BIT(pomega) | BIT(l) | BIT(theta) | BIT(h) | BIT(k) | BIT(delta_pomega) |
+                                          BIT(delta_l);
+#undef BIT
+    for (int i = 0; i < model->study->walkers.n_bodies; i++) {
+        const shoal_walker_body *body = &model->study->walkers.bodies[i];
+        if ((body->given & longitudes) &&
+            (has_both_sides(model, body, SHOAL_BODY_inc, M_PI / 2) || has_both_sides(model, body, SHOAL_BODY_cosi, 0) ||
+             has_both_sides(model, body, SHOAL_BODY_b, 0)))
+            return model->study->body_name[i];
+    }
+    return NULL;
+}
+
 static shoal_status check_priors(const shoal_model *model, const char *function, long n, const double *in, double *out)
 {
     if (!model)

@@ -769,6 +769,12 @@ const char *shoal_model_parameter(const shoal_model *model, int i);
 const char *shoal_model_plan_line(const shoal_model *model);
 
 /*
+ * shoal_model_jumps: the name of a body whose orbit may be prograde and retrograde within the priors, and is given by
+ * pomega, l, theta, h or k: these jump between, where walkers do not follow (omega, M, T0 do not jump); NULL: none.
+ */
+const char *shoal_model_jumps(const shoal_model *model);
+
+/*
  * shoal_model_evaluate: the likelihood of parameter vectors. No bits depend on n or on the number of threads.
  *   n      in   number of vectors
  *   theta  in   [n][n_parameters]

@@ -128,7 +128,8 @@ near() {
         END { exit !found }' || wrong "$1 is not $2 to $3: $out"
 }
 
-# Petigura et al. 2016: 21.0 and 27.0 Earth masses. Crepp et al. 2012: 97.3 deg; Brandt et al. 2019: 72.7 Jupiter masses.
+# Petigura et al. 2016: 21.0 and 27.0 Earth masses. Crepp et al. 2012: 97.3 deg; Brandt et al. 2019: 72.7 Jupiter
+# masses.
 begin published_fits
 for config in k2_24 hr_7672; do
     out=$("$shoal" fit "$configs/$config.cfg" run.engine=cpu fit.file="$config.h5" 2>&1) || wrong "$config: $out"

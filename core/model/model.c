@@ -554,7 +554,7 @@ const char *shoal_model_jumps(const shoal_model *model)
     const unsigned long long longitudes = BIT(pomega) | BIT(l) | BIT(theta) | BIT(h) | BIT(k) | BIT(delta_pomega) |
                                           BIT(delta_l);
 #undef BIT
-    for (int i = 0; i < model->study->walkers.n_bodies; i++) {
+    for (int i = 0; model && i < model->study->walkers.n_bodies; i++) {
         const shoal_walker_body *body = &model->study->walkers.bodies[i];
         if ((body->given & longitudes) &&
             (has_both_sides(model, body, SHOAL_BODY_inc, M_PI / 2) || has_both_sides(model, body, SHOAL_BODY_cosi, 0) ||

@@ -114,8 +114,6 @@ shoal_context *shoal_model_context(const shoal_model *model);
 /* Vectors that are evaluated at once. */
 long shoal_model_n_walkers(const shoal_model *model);
 const shoal_sample *shoal_model_prior(const shoal_model *model, int parameter);
-/* A body whose longitudes jump within the priors, as its orbit becomes retrograde (core/study/body.c); NULL: none. */
-const char *shoal_model_jumps(const shoal_model *model);
 
 /* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */
 

@@ -220,6 +220,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_model_n_data": (_L, (_P,)),
     "shoal_model_parameter": (_S, (_P, _I)),
     "shoal_model_plan_line": (_S, (_P,)),
+    "shoal_model_jumps": (_S, (_P,)),
     "shoal_model_evaluate": (_I, (_P, _L, _P, _P)),
     "shoal_model_evaluate_device": (_I, (_P, _L, _P, _P, _I, _P)),
     "shoal_model_predict": (_I, (_P, _L, _P, _P)),

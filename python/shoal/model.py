@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -221,6 +222,13 @@ class Model(Density):
         self._recipe = make_recipe(config, overrides, allow_plugins)
         self._n_walkers = n_walkers
         self._begin()
+        body = C.shoal_model_jumps(self._handle.address) if has("shoal_model_jumps") else None
+        if body:
+            warnings.warn(
+                f"{text(body)} may be prograde and retrograde: pomega, l, theta, h and k jump between, where walkers "
+                "do not follow; omega, M and T0 do not",
+                stacklevel=2,
+            )
 
     _coordinates = 0
     _normal: NormalModel | None = None

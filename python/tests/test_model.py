@@ -41,6 +41,11 @@ def test_more_vectors_than_at_once(model):
     assert (small(theta) == model(theta)).all()
 
 
+def test_longitudes_that_jump():
+    with pytest.warns(UserWarning, match="b may be prograde and retrograde"):
+        shoal.Model(shoal.config_path("hr_7672"), overrides=['sample.parameters[7].parameter="l"'])
+
+
 def test_priors(model):
     middle = model.prior_transform(np.full(13, 0.5))
     assert math.isclose(middle[0], 1e-3) and math.isclose(middle[1], 1201.1)

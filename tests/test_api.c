@@ -290,7 +290,7 @@ static void check_model(void)
     check_answer("shoal_model_n_data(...)", shoal_model_n_data(NULL) == 0);
     check_answer("shoal_model_parameter(...)", shoal_model_parameter(NULL, 0) == NULL);
     NO_TEXT(shoal_model_plan_line(NULL));
-    check_answer("shoal_model_jumps(NULL)", shoal_model_jumps(NULL) == NULL);
+    check_answer("shoal_model_jumps(...)", shoal_model_jumps(NULL) == NULL);
     REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_evaluate_device(NULL, 1, &number, &number, 0, NULL));
     REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));

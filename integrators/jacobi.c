@@ -25,7 +25,8 @@ static const shoal_parameter mvs_parameters[MVS_JACOBI_PARAMETERS] = {
     [MVS_JACOBI_INVERSE] = {"inverse", SHOAL_CHOICE, "", 0, 0, 1, "reads|never",
                             "whether reads of the state undo the corrector. Never: it is applied once, at the start, "
                             "and costs nothing after that; the frequencies are the same, but the state that is read "
-                            "keeps the map's periodic errors, of second order in the step and first in the masses"},
+                            "keeps the map's periodic errors, of second order in the step and first in the masses. "
+                            "Without a corrector there is nothing to undo"},
 };
 
 static const shoal_parameter saba_parameters[SABA_PARAMETERS] = {

@@ -134,8 +134,8 @@ begin published_fits
 for config in k2_24 hr_7672; do
     out=$("$shoal" fit "$configs/$config.cfg" run.engine=cpu fit.file="$config.h5" 2>&1) || wrong "$config: $out"
     case $config in
-        k2_24) near b.m 6.31e-5 5.4e-6 && near c.m 8.11e-5 7e-6 ;;
-        hr_7672) near b.m 0.0694 0.0014 && near b.inc 97.3 0.9 ;;
+        k2_24) near b.m 6.31e-5 5.4e-6; near c.m 8.11e-5 7e-6 ;;
+        hr_7672) near b.m 0.0694 0.0014; near b.inc 97.3 0.9 ;;
     esac
 done
 end

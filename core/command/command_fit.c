@@ -126,11 +126,12 @@ static void print_fit(const shoal_fit *fit)
     }
     printf("\n%s\n", shoal_model_plan_line(fit->model));
     fflush(stdout);
-    if (shoal_model_jumps(fit->model)) {
+    const char *body = shoal_model_jumps(fit->model);
+    if (body) {
         fprintf(stderr,
                 "shoal: warning: '%s' may be prograde and retrograde: pomega, l, theta, h and k jump between, where "
                 "walkers do not follow; omega, M and T0 do not\n",
-                shoal_model_jumps(fit->model));
+                body);
     }
 }
 

@@ -531,12 +531,11 @@ shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta
     return status ? status : walk(model, __func__, n, theta, NULL, predicted);
 }
 
-/* What each of n vectors asks of the priors. */
-/* Whether nearly all of the priors has a number of a body on both sides of a value. */
+/* Whether the priors have a number of a body on both sides of a value, but for a thousandth at either end. */
 static bool has_both_sides(const shoal_model *model, const shoal_walker_body *body, int key, double value)
 {
-    const int k = shoal_model_n_parameters(model), p = body->number[key].from;
-    const double *factor = &body->number[key].factor, *add = &body->number[key].value;
+    const shoal_walker_number *number = &body->number[key];
+    const int k = shoal_model_n_parameters(model), p = number->from;
     if (!(body->given & 1ull << key) || p < 0)
         return false;
     double cube[2 * k], theta[2 * k];
@@ -545,7 +544,8 @@ static bool has_both_sides(const shoal_model *model, const shoal_walker_body *bo
     cube[p] = 1e-3;
     cube[k + p] = 1 - 1e-3;
     return !shoal_model_prior_transform(model, 2, cube, theta) &&
-           (*factor * theta[p] + *add < value) != (*factor * theta[k + p] + *add < value);
+           (number->factor * theta[p] + number->value < value) !=
+               (number->factor * theta[k + p] + number->value < value);
 }
 
 const char *shoal_model_jumps(const shoal_model *model)
@@ -564,6 +564,7 @@ const char *shoal_model_jumps(const shoal_model *model)
     return NULL;
 }
 
+/* What each of n vectors asks of the priors. */
 static shoal_status check_priors(const shoal_model *model, const char *function, long n, const double *in, double *out)
 {
     if (!model)

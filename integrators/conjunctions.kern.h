@@ -10,7 +10,26 @@
  *
  * The same of any two bodies, mutual conjunctions: their g lies in memory, in a row of sights.met. With light travel
  * each is where the light that meets left it: body at t, the other one at t - (z - z') / c.
+ *
+ * A thread looks after some of the bodies: its lane's, all but the star; of a team, SIGNS at most. It has their g. To
+ * find a moment all threads of a team do the same.
  */
+#if TEAM > 1
+#define SIGNS(n) ((TEAM_BODIES - 2) / TEAM + 1)
+#else
+#define SIGNS(n) ((n)-1)
+#endif
+#define SIGHTS_SIZE(n) (1 + SIGNS(n))
+
+/* The i-th body that a thread looks after; of a team it may be none that there is. */
+LANE_FN int sign_body(int i)
+{
+#if TEAM > 1
+    return 1 + team_place() + i * TEAM;
+#else
+    return 1 + i;
+#endif
+}
 
 enum { CONJUNCTION_ROUNDS = 60 };
 
@@ -19,15 +38,14 @@ enum { CONJUNCTION_ROUNDS = 60 };
 #define CONJUNCTION_FROM (PROPAGATOR_OWES ? -2.0 : -1.01)
 #define CONJUNCTION_TO   (PROPAGATOR_OWES ? 1.0 : 0.01)
 
-/* g of all bodies but the star. */
-LANE_FN void conjunctions_signs(const shoal_kernel_args *k, const real *m, const real *s, real *g)
+/* g of a thread's bodies, from a view of its own. */
+LANE_FN void conjunctions_signs(const shoal_kernel_args *k, const real *own, real *g)
 {
-    const int n = BODIES(k);
-    real w[6 * n];
-    propagator_view(k, n, m, s, w);
+    const int n = BODIES(k), bodies = system_bodies(k, n);
+    const real *w = view_whole(n, own);
     LANE_UNROLL
-    for (int i = 1; i < n; i++)
-        g[i] = sky_approach(pair_relative(n, w, 0, i));
+    for (int i = 0; i < SIGNS(n); i++)
+        g[i] = sky_approach(pair_relative(bodies, w, 0, sign_body(i) < bodies ? sign_body(i) : 0));
 }
 
 /* Where g went from `was` to `is`, in the direction of h: whether it passed. */
@@ -59,11 +77,12 @@ LANE_FN real mutual_sign(int n, const real *w, const shoal_conjunctions *of)
 LANE_FN void mutual_store(const shoal_kernel_args *k, lane_id id, const real *w, mask where)
 {
     const shoal_sights *sights = &k->sights;
+    const int bodies = system_bodies(k, BODIES(k));
     LANE_KEEP_ROLLED
     for (int q = 0; q < sights->n_conjunctions; q++)
         if (sights->conjunctions[q].track >= 0)
             lane_store(sights->met, id, sights->conjunctions[q].track * sights->n_met, sights->n_rows * sights->n_met,
-                       where, mutual_sign(BODIES(k), w, &sights->conjunctions[q]));
+                       team_speaks(where, 1), mutual_sign(bodies, w, &sights->conjunctions[q]));
 }
 
 LANE_FN real mutual_load(const shoal_kernel_args *k, lane_id id, const shoal_conjunctions *of)
@@ -74,17 +93,18 @@ LANE_FN real mutual_load(const shoal_kernel_args *k, lane_id id, const shoal_con
 /* Whether two bodies passed each other in the last step; if none did, their g is that of now. */
 LANE_CALLED_FN mask mutual_seek(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live)
 {
-    const int n = BODIES(k);
-    real w[6 * n];
+    const int n = BODIES(k), bodies = system_bodies(k, n);
+    real own[6 * n];
     mask passed = live & lane_not(live);
-    propagator_view(k, n, end->m, end->s, w);
+    propagator_view(k, n, end->m, end->s, own);
+    const real *w = view_whole(n, own);
     LANE_KEEP_ROLLED
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         if (of->track >= 0)
-            passed = passed | (live & conjunction_passed(mutual_load(k, id, of), mutual_sign(n, w, of), end->h));
+            passed = passed | (live & conjunction_passed(mutual_load(k, id, of), mutual_sign(bodies, w, of), end->h));
     }
-    team_sync();
+    team_sync(); /* all have read the old signs */
     if (!lane_any(passed))
         mutual_store(k, id, w, live);
     return passed;
@@ -103,30 +123,32 @@ LANE_BIG_FN mask mutual_passed(const shoal_kernel_args *k, lane_id id, const rea
     return mutual_seek(k, id, &end, live);
 }
 
-/* Whether a body passed in the last step; if none did, g is that of now. */
+/* Whether a body of the thread passed in the last step; if none did, g is that of now. */
 LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real h,
                                  mask live, real *g)
 {
     const int n = BODIES(k);
-    real now[n];
+    real own[6 * n], now[SIGNS(n)];
     mask passed = h != h;
-    conjunctions_signs(k, m, s, now);
+    propagator_view(k, n, m, s, own);
+    conjunctions_signs(k, own, now);
     LANE_UNROLL
-    for (int i = 1; i < n; i++)
+    for (int i = 0; i < SIGNS(n); i++)
         passed = passed | conjunction_passed(g[i], now[i], h);
     passed = passed & live;
     if (k->sights.n_mutual > 0)
         passed = passed | mutual_passed(k, id, m, s, h, live);
     if (!lane_any(passed)) {
         LANE_UNROLL
-        for (int i = 1; i < n; i++)
+        for (int i = 0; i < SIGNS(n); i++)
             g[i] = now[i];
     }
     return passed;
 }
 
-/* Barycentric coordinates a time tau after the last step, in steps that are no longer than it. */
-LANE_FN void conjunction_view(const shoal_kernel_args *k, const lane_end *end, real tau, real *w)
+/* Barycentric coordinates a time tau after the last step, in steps that are no longer than it: in `own`, or of a team
+ * in memory that it shares. */
+LANE_FN const real *conjunction_view(const shoal_kernel_args *k, const lane_end *end, real tau, real *own)
 {
     const int n = BODIES(k);
     const real zero = lane_set(0.0), one = lane_set(1.0), length = lane_abs(end->h);
@@ -138,8 +160,9 @@ LANE_FN void conjunction_view(const shoal_kernel_args *k, const lane_end *end, r
     do {
         advance_copy(k, end->m, there, lane_select(made < parts, part, zero), attempt);
         made = made + one;
-    } while (lane_any(made < parts));
-    system_view(k, end->m, there, w);
+    } while (team_goes_on(made < parts));
+    system_view(k, end->m, there, own);
+    return view_whole(n, own);
 }
 
 /* The motion of a body about the one that it passes, a time tau after the last step, in the lanes `open`; *z: its
@@ -148,21 +171,24 @@ LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_e
                                         mask open, real tau, real *z)
 {
     enum { ROUNDS = 2 }; /* each with 1e-4, a velocity in units of light's, of the error before */
-    const int n = BODIES(k), i = of->body, j = of->of;
-    real w[6 * n], then[6 * n];
-    conjunction_view(k, end, tau, w);
-    lane_pair p = pair_relative(n, w, j, i);
-    *z = w[2 * n + i];
+    const int n = BODIES(k), bodies = system_bodies(k, n), i = of->body, j = of->of;
+    real own[6 * n], at[6];
+    const real *w = conjunction_view(k, end, tau, own);
+    lane_pair p = pair_relative(bodies, w, j, i);
+    LANE_UNROLL_XYZ
+    for (int c = 0; c < 6; c++)
+        at[c] = w[c * bodies + i];
+    *z = at[2];
     LANE_KEEP_ROLLED
     for (int round = 0; round < (of->light > 0 ? ROUNDS : 0); round++) {
-        conjunction_view(k, end, lane_select(open, lane_fnma(lane_set(of->light), p.z, tau), lane_set(0.0)), then);
-        const real rate = (1.0 - of->light * w[5 * n + i]) / (1.0 - of->light * then[5 * n + j]);
-        p.x = w[i] - then[j];
-        p.y = w[n + i] - then[n + j];
-        p.z = w[2 * n + i] - then[2 * n + j];
-        p.vx = lane_fnma(rate, then[3 * n + j], w[3 * n + i]);
-        p.vy = lane_fnma(rate, then[4 * n + j], w[4 * n + i]);
-        p.vz = lane_fnma(rate, then[5 * n + j], w[5 * n + i]);
+        w = conjunction_view(k, end, lane_select(open, lane_fnma(lane_set(of->light), p.z, tau), lane_set(0.0)), own);
+        const real rate = (1.0 - of->light * at[5]) / (1.0 - of->light * w[5 * bodies + j]);
+        p.x = at[0] - w[j];
+        p.y = at[1] - w[bodies + j];
+        p.z = at[2] - w[2 * bodies + j];
+        p.vx = lane_fnma(rate, w[3 * bodies + j], at[3]);
+        p.vy = lane_fnma(rate, w[4 * bodies + j], at[4]);
+        p.vz = lane_fnma(rate, w[5 * bodies + j], at[5]);
     }
     return p;
 }
@@ -184,7 +210,7 @@ LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end
     real z;
     lane_root root = {zero, lane_set(2.0), lane_set(1.0), lane_set(4.0), touch}; /* in units of the straight path's */
     LANE_KEEP_ROLLED
-    for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
+    for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const real t = side * root.at * first;
         const lane_pair p = conjunction_at(k, end, of, root.open, lane_select(root.open, met->tau + t, zero), &z);
         const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
@@ -199,13 +225,13 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
                                   real was, real is, real reach, mask where)
 {
     const bool mutual = of->track >= 0;
-    const real zero = lane_set(0.0), h = end->h, mu = end->m[of->of] + end->m[of->body];
+    const real zero = lane_set(0.0), h = end->h, mu = team_mass(end->m, of->of) + team_mass(end->m, of->body);
     real g_last = zero, u_last = lane_set(1e9);
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
     lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero};
     LANE_KEEP_ROLLED
-    for (int round = 0; round < CONJUNCTION_ROUNDS && lane_any(root.open); round++) {
+    for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const mask open = root.open;
         const real u = root.at;
         real height;
@@ -275,7 +301,7 @@ LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, const shoal_conj
 LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end,
                               const shoal_conjunctions *two, real was, real is, mask wanted)
 {
-    const int slots = real_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
+    const int slots = system_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
     const real zero = lane_set(0.0), radius = lane_load(k->bodies, id, two->of * SHOAL_QUANTITIES + SHOAL_R, slots),
                reach = radius + lane_load(k->bodies, id, two->body * SHOAL_QUANTITIES + SHOAL_R, slots);
     const lane_met met = conjunction_find(k, end, two, was, is, reach, wanted);
@@ -289,44 +315,62 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
         const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time, &off);
         const real there = lane_fetch(k->sights.met, id, row * (double)n_met, k->sights.n_rows * n_met, row >= zero);
         (void)conjunction_row(k, of, row < row, there, &off_there);
-        const mask kept = (row >= zero) & lane_not(off_there < off);
+        const mask kept = team_speaks((row >= zero) & lane_not(off_there < off), 1);
         const real values[SHOAL_MET] = {time, met.distance / radius, met.duration}; /* in the order of SHOAL_MET_* */
         for (int v = 0; v < n_met; v++)
             lane_scatter(k->sights.met, id, row * (double)n_met + (double)v, k->sights.n_rows * n_met, kept, values[v]);
     }
 }
 
+/* g of all bodies, [bodies], from what the threads have of their own. */
+LANE_FN void conjunctions_gather(const shoal_kernel_args *k, const real *g, real *all)
+{
+    const int n = BODIES(k), bodies = system_bodies(k, n);
+#if TEAM > 1
+    team_sync();
+    for (int i = 0; i < SIGNS(n); i++)
+        if (!team_is_spare() && sign_body(i) < bodies)
+            team_numbers()[sign_body(i)] = g[i];
+    team_sync();
+    for (int b = 1; b < bodies; b++)
+        all[b] = team_numbers()[b];
+#else
+    for (int b = 1; b < bodies; b++)
+        all[b] = g[b - 1];
+#endif
+}
+
 /* Keep the conjunctions of the last step, and make g, which was that before it, that of its end. */
 LANE_CALLED_FN void conjunctions_keep(const shoal_kernel_args *k, lane_id id, const lane_end *end, mask live, real *g)
 {
-    const int n = BODIES(k);
-    real w[6 * n];
-    propagator_view(k, n, end->m, end->s, w);
+    const int n = BODIES(k), bodies = system_bodies(k, n);
+    real own[6 * n], before[SYSTEM_ROOM(n)];
+    propagator_view(k, n, end->m, end->s, own);
+    conjunctions_gather(k, g, before);
+    conjunctions_signs(k, own, g);
     LANE_KEEP_ROLLED
-    for (int q = 1; q < n + (k->sights.n_mutual > 0 ? k->sights.n_conjunctions : 0); q++) {
+    for (int q = 1; q < bodies + (k->sights.n_mutual > 0 ? k->sights.n_conjunctions : 0); q++) {
         shoal_conjunctions two;
         real was, is;
-        if (q < n) {
+        const real *w = view_whole(n, own);
+        if (q < bodies) {
             two.body = q, two.of = 0, two.track = -1, two.light = 0;
-            was = g[q], is = sky_approach(pair_relative(n, w, 0, q));
-            g[q] = is;
+            was = before[q], is = sky_approach(pair_relative(bodies, w, 0, q));
         } else {
-            two = k->sights.conjunctions[q - n];
+            two = k->sights.conjunctions[q - bodies];
             if (two.track < 0)
                 continue;
-            was = mutual_load(k, id, &two), is = mutual_sign(n, w, &two);
+            was = mutual_load(k, id, &two), is = mutual_sign(bodies, w, &two);
         }
         const mask passed = live & conjunction_passed(was, is, end->h);
-        if (!lane_any(passed))
+        if (!team_goes_on(passed))
             continue;
-        const mask wanted = conjunction_wanted(k, &two, pair_relative(n, w, two.of, two.body), end, passed);
-        if (lane_any(wanted))
+        const mask wanted = conjunction_wanted(k, &two, pair_relative(bodies, w, two.of, two.body), end, passed);
+        if (team_goes_on(wanted))
             conjunction_keep(k, id, end, &two, was, is, wanted);
     }
-    if (k->sights.n_mutual > 0) {
-        team_sync();
-        mutual_store(k, id, w, live);
-    }
+    if (k->sights.n_mutual > 0)
+        mutual_store(k, id, view_whole(n, own), live);
 }
 
 /* The same for a state in registers, where it stays: what is called has copies. */
@@ -334,16 +378,19 @@ LANE_BIG_FN void conjunctions_see(const shoal_kernel_args *k, lane_id id, const 
                                   const lane_clock *clock, mask live, real *g)
 {
     const int n = BODIES(k);
-    real masses[n], state[STATE_SIZE(n)], of[n];
+    real masses[n], state[STATE_SIZE(n)], of[SIGNS(n)];
     const lane_end end = {masses, state, clock_length(clock),
                           record_load(k, id, SHOAL_SYS_T_START) + clock_time(clock, lane_set(1.0))};
     LANE_UNROLL_GPU
     for (int i = 0; i < n; i++)
-        masses[i] = m[i], of[i] = g[i];
+        masses[i] = m[i];
+    LANE_UNROLL_GPU
+    for (int i = 0; i < SIGNS(n); i++)
+        of[i] = g[i];
     state_copy(k, s, state);
     conjunctions_keep(k, id, &end, live, of);
     LANE_UNROLL_GPU
-    for (int i = 1; i < n; i++)
+    for (int i = 0; i < SIGNS(n); i++)
         g[i] = of[i];
 }
 
@@ -352,11 +399,9 @@ LANE_FN void conjunctions_begin(const shoal_kernel_args *k, lane_id id, mask the
                                 real *g)
 {
     const int n = BODIES(k);
-    real w[6 * n];
-    system_view(k, m, s, w);
-    LANE_UNROLL
-    for (int i = 1; i < n; i++)
-        g[i] = sky_approach(pair_relative(n, w, 0, i));
+    real own[6 * n];
+    system_view(k, m, s, own);
+    conjunctions_signs(k, own, g);
     if (k->sights.n_mutual > 0)
-        mutual_store(k, id, w, there);
+        mutual_store(k, id, view_whole(n, own), there);
 }

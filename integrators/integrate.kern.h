@@ -564,6 +564,21 @@ LANE_FN void view_share(int n, const real *own, double *w)
 }
 #endif
 
+/* The view of the whole system, [6 * system_bodies], from those of the bodies that a thread has. A team has one, which
+ * lasts until it makes the next one or a step. */
+LANE_FN const real *view_whole(int n, const real *own)
+{
+    (void)n;
+#if TEAM > 1
+    team_sync();
+    view_share(n, own, team_view());
+    team_sync();
+    return team_view();
+#else
+    return own;
+#endif
+}
+
 /* The view of a system at the start, for the monitors of pairs: *start. */
 LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *s, real *before, real **start)
 {
@@ -586,13 +601,9 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
     const int n = BODIES(k), bodies = system_bodies(k, n);
     const mask moved = clock_moved(clock);
     real own[6 * LANE_ROOM(n)];
-    const real tangent2 = system_view(k, m, s, own), *w = own;
+    const real tangent2 = system_view(k, m, s, own), *w = view_whole(n, own);
 #if TEAM > 1
-    w = team_view();
     m = team_masses();
-    team_sync();
-    view_share(n, own, team_view());
-    team_sync();
     if (team_leads()) /* the others wait at the next operation of the team */
 #endif
     {
@@ -686,7 +697,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, const real *m, real *s, re
     mask moves = left != zero;
     state_copy(k, s, copy);
 #if PROPAGATOR_ADAPTIVE
-    for (int i = 0; i < ADVANCE_STEPS && lane_any(moves); i++) {
+    for (int i = 0; i < ADVANCE_STEPS && team_goes_on(moves); i++) {
         real attempt = lane_select(lane_abs(left) < lane_abs(h), left, h);
         const real done = step(k, COMPENSATED(k), m, copy, &attempt);
         h = attempt;
@@ -696,7 +707,7 @@ LANE_FN void advance_copy(const shoal_kernel_args *k, const real *m, real *s, re
     }
 #else
     (void)h;
-    if (lane_any(moves))
+    if (team_goes_on(moves))
         step(k, COMPENSATED(k), m, copy, left INSIDE(0) ASIDE(0));
     state_take(k, moves, copy, s);
 #endif
@@ -739,7 +750,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
     const mask hit = *live & event.hit; /* it ends, or the host is told */
     mask due = *live & clock_due(clock);
     if (sight && CONJUNCTIONS(k))
-        conjunctions_see(k, id, m, s, clock, *live, sight);
+        conjunctions_see(k, id, m, s, clock, *live, sight + 1);
     if (sight)
         due = sights_see(k, id, m, s, clock, hit, due, &sight[0]);
     const mask stops = hit | due;
@@ -804,7 +815,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
     lane_inside within[LANE_GROUPS];
     lane_aside aside[LANE_GROUPS];
     bool awake[LANE_GROUPS], go_on = false;
-    real sight[LANE_GROUPS][n]; /* [0]: the next time; [i]: whether body i comes to a conjunction */
+    real sight[LANE_GROUPS][SIGHTS_SIZE(n)]; /* the next time; g of conjunctions.kern.h */
     LANE_KEEP_ROLLED
     for (int g = 0; g < LANE_GROUPS; g++) {
         live[g] = there[g] & (record_load(k, id[g], SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
@@ -816,7 +827,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
         clock_load(k, id[g], lane_set(k->slice_steps), &clock[g]);
         aside[g].substeps = false;
         if (sights && CONJUNCTIONS(k))
-            conjunctions_begin(k, id[g], there[g], m[g], s[g], sight[g]);
+            conjunctions_begin(k, id[g], there[g], m[g], s[g], sight[g] + 1);
         if (sights)
             live[g] = live[g] &
                       lane_not(sights_begin(k, id[g], m[g], s[g], &clock[g], there[g], live[g], &sight[g][0]));
@@ -845,7 +856,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
                 mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g], &watch[g]);
                 if (sights && CONJUNCTIONS(k))
                     looks = looks |
-                            conjunctions_passed(k, id[g], m[g], s[g], clock_length(&clock[g]), live[g], sight[g]);
+                            conjunctions_passed(k, id[g], m[g], s[g], clock_length(&clock[g]), live[g], sight[g] + 1);
                 quiet = quiet && !team_any_beside(looks);
             }
         }

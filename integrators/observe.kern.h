@@ -55,21 +55,24 @@ LANE_FN real sight_left(const lane_clock *clock, const lane_sight *sight)
 LANE_FN void sight_keep(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, const lane_clock *clock,
                         mask where, long long stop)
 {
-    const int n = BODIES(k), bodies = real_bodies(k, n), n_what = k->sights.n_what,
+    const int n = BODIES(k), bodies = system_bodies(k, n), n_what = k->sights.n_what,
               n_rows = (int)k->sights.n_times * n_what;
     const real zero = lane_set(0.0), nan = zero / zero;
     const lane_sight sight = sight_of(k, id, clock->h, stop);
     const real left = sight_left(clock, &sight), steps = left / sight.dt;
     const mask here = (steps >= -sight.whole) & (steps <= (PROPAGATOR_ADAPTIVE ? zero : sight.whole)),
                lost = lane_not(here) & ((steps < zero) | (steps > 1.0 + sight.whole));
-    real w[6 * n], there[STATE_SIZE(n)];
+    real own[6 * n], there[STATE_SIZE(n)];
     state_copy(k, s, there);
     advance_copy(k, m, there, lane_select(lane_not(where) | here | lost, zero, left), clock->h);
-    system_view(k, m, there, w);
+    system_view(k, m, there, own);
+    const real *w = view_whole(n, own);
     for (int i = 0; i < n_what; i++) {
         const int body = k->sights.what[i] / 6, component = k->sights.what[i] % 6;
-        const real seen = lane_select(is_there(mass_load(k, n, id, body)), w[component * bodies + body], nan);
-        lane_store(k->sights.seen, id, (int)stop * n_what + i, n_rows, where, lane_select(lost, 1.0 / zero, seen));
+        const real mass = lane_load(k->bodies, id, body * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES),
+                   seen = lane_select(is_there(mass), w[component * bodies + body], nan);
+        lane_store(k->sights.seen, id, (int)stop * n_what + i, n_rows, team_speaks(where, 1),
+                   lane_select(lost, 1.0 / zero, seen));
     }
 }
 
@@ -80,7 +83,8 @@ LANE_FN void sights_end(const shoal_kernel_args *k, lane_id id, mask where, cons
     const real zero = lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int row = (int)lane_least(where, *next) * n_what; row < n_rows && lane_any(where); row++)
-        lane_store(k->sights.seen, id, row, n_rows, where & (lane_set(row) >= *next * (double)n_what), zero / zero);
+        lane_store(k->sights.seen, id, row, n_rows,
+                   team_speaks(where & (lane_set(row) >= *next * (double)n_what), 1), zero / zero);
 }
 
 /* The lanes `due` are where they wait for the sight *next, a number, and perhaps for later ones. Returns those that
@@ -94,8 +98,9 @@ LANE_BIG_FN mask sights_see(const shoal_kernel_args *k, lane_id id, const real *
     if (lane_any(hit))
         sights_end(k, id, hit, next);
     LANE_KEEP_ROLLED
-    while (lane_any(waits)) {
-        const long long stop = (long long)lane_least(waits, *next);
+    while (team_goes_on(waits)) {
+        long long stop = (long long)lane_least(waits, *next);
+        stop = stop < k->sights.n_times ? stop : k->sights.n_times - 1; /* of teams that do not wait */
         const mask at = waits & (*next == lane_set((double)stop));
         sight_keep(k, id, m, s, clock, at, stop);
         *next = lane_select(at, *next + 1.0, *next);

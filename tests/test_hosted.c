@@ -132,7 +132,7 @@ static void the_host_goes_on_with_them(void **state)
     int list[SYSTEMS], sorted[SYSTEMS], n_list;
     for (int i = 0; i < SYSTEMS; i++)
         list[i] = SYSTEMS - 1 - i;
-    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, sorted), 0);
+    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, false, sorted), 0);
     assert_memory_equal(sorted, list, sizeof list);
     for (int i = 0; i < 4; i++) {
         for (int q = 0; q < SHOAL_SYS_FIELDS; q++)
@@ -159,7 +159,7 @@ static void the_host_goes_on_with_them(void **state)
     for (int i = 0; i < SYSTEMS; i++)
         if (*record(SHOAL_SYS_STEP, i) < STEPS)
             list[n_stay++] = i;
-    assert_int_equal(shoal_hosted_split(hosted, list, n_stay, sorted), 1);
+    assert_int_equal(shoal_hosted_split(hosted, list, n_stay, false, sorted), 1);
     assert_int_equal(sorted[n_stay - 1], 33);
     for (int i = 0, at = 0; i < n_stay; i++)
         if (list[i] != 33)
@@ -170,7 +170,7 @@ static void the_host_goes_on_with_them(void **state)
 
     /* the last few all go to the host */
     const int few[] = {7, 3, 50};
-    assert_int_equal(shoal_hosted_split(hosted, few, 3, sorted), 3);
+    assert_int_equal(shoal_hosted_split(hosted, few, 3, false, sorted), 3);
     assert_memory_equal(sorted, few, sizeof few);
     bring(few, 3);
     (void)shoal_hosted_advance(hosted, is_idle, NULL, true);
@@ -192,8 +192,59 @@ static void the_host_goes_on_with_them(void **state)
     motion_end(&motion);
 }
 
+/* Where the GPU can spare some, these are the ones that are behind, and others once they are ahead. */
+static void the_host_takes_those_that_are_behind(void **state)
+{
+    shoal_context *context = context_of(state);
+    const double dt = TWO_PI / 30;
+    const shoal_options options = {.propagator = "hybrid", .dt = dt, .t_end = STEPS * dt, .threads = THREADS};
+    shoal_body bodies[SYSTEMS * N];
+    int list[SYSTEMS], sorted[SYSTEMS], again[SYSTEMS], n_list;
+    crowd(context, bodies);
+    struct motion motion = motion_begin(context, SYSTEMS, N, NULL, NULL, &options, bodies);
+    shoal_plan *plan = motion.plan;
+    shoal_hosted *hosted = shoal_hosted_create(context, &plan->choice, &plan->args,
+                                               (shoal_engine_range){.n_systems = SYSTEMS});
+    play(plan, hosted, NULL);
+    for (int i = 0; i < SYSTEMS; i++)
+        list[i] = i;
+    for (int s = 0; s < SYSTEMS; s++)
+        *record(SHOAL_SYS_STEP, s) = s % 2 == 0 ? 10 : 20 + s;
+    const int width = played.room / 2, n = width < SYSTEMS / 2 ? width : SYSTEMS / 2;
+    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, true, sorted), n);
+    for (int i = 0; i < n; i++) /* the even ones are equally far behind: the first of them */
+        assert_int_equal(sorted[SYSTEMS - n + i], 2 * i);
+    for (int i = 0, at = 0; i < SYSTEMS; i++)
+        if (i % 2 == 1 || i >= 2 * n)
+            assert_int_equal(sorted[at++], i);
+    const int *whose = shoal_hosted_list(hosted, &n_list);
+    assert_int_equal(n_list, n);
+    bring(whose, n);
+    for (int i = 0; i < n; i++)
+        played.table[SHOAL_SYS_STEP * played.room + i] = 10;
+    (void)shoal_hosted_advance(hosted, is_idle, NULL, true);
+    for (int i = 0; i < n; i++)
+        assert_true(*record(SHOAL_SYS_STEP, 2 * i) == STEPS);
+    int n_left = 0;
+    for (int i = 0; i < SYSTEMS; i++)
+        if (*record(SHOAL_SYS_STEP, i) < STEPS)
+            list[n_left++] = i;
+    const int n_now = width < n_left / 2 ? width : n_left / 2;
+    assert_int_equal(shoal_hosted_split(hosted, list, n_left, true, again), n_now);
+    for (int i = n_left - n_now; i < n_left; i++)
+        for (int g = 0; g < n_left - n_now; g++)
+            assert_true(*record(SHOAL_SYS_STEP, again[i]) <= *record(SHOAL_SYS_STEP, again[g]));
+    shoal_hosted_destroy(&hosted);
+    free(played.table);
+    free(played.arrived);
+    free(played.systems);
+    free(played.native);
+    motion_end(&motion);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_host_goes_on_with_them)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_host_goes_on_with_them),
+                                       cmocka_unit_test(the_host_takes_those_that_are_behind)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -394,6 +394,9 @@ static void a_gpu_finds_the_same(void **state)
     enum { N = 40, DATA_OF_EACH = 3 * MOST };
     shoal_context *context = context_of(state);
     static const char *const integrators[] = {"name = \"mvs\"; dt = 0.3;", "name = \"gauss_radau\"; dt = 0.3;"};
+    static const char *const run[] = {CPU, "engine = \"cuda\"; work_model = \"system\";",
+                                      "engine = \"cuda\"; work_model = \"body\";",
+                                      "engine = \"cuda\"; work_model = \"pair\";"};
     static const char data[] = DATA("transit_time", "front.csv", "b", "c", "missing = -7.0;") ", " DATA(
         "occultation_time", "back.csv", "b", "c", "missing = -7.0; light_travel = true;");
     double when[MOST], theta[N];
@@ -402,26 +405,27 @@ static void a_gpu_finds_the_same(void **state)
     for (int i = 0; i < N; i++)
         theta[i] = 0.004 * i;
     for (int q = 0; q < SHOAL_COUNT(integrators); q++) {
-        double lnl[2][N], predicted[2][DATA_OF_EACH * N];
+        double lnl[SHOAL_COUNT(run)][N], predicted[SHOAL_COUNT(run)][DATA_OF_EACH * N];
         long n_data = 0;
-        for (int gpu = 0; gpu < 2; gpu++) {
+        for (int gpu = 0; gpu < SHOAL_COUNT(run); gpu++) {
             shoal_study *study;
-            shoal_model *model = model_with(context, CIRCLES, data, gpu ? "engine = \"cuda\";" : CPU, integrators[q],
-                                            33, &study);
+            shoal_model *model = model_with(context, CIRCLES, data, run[gpu], integrators[q], 33, &study);
             n_data = shoal_model_n_data(model);
             assert_true(n_data > 6 && n_data < DATA_OF_EACH);
             assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[gpu]));
             assert_ok(context, shoal_model_predict(model, N, theta, predicted[gpu]));
             release(&model, &study);
         }
-        for (int i = 0; i < N; i++)
-            if (!(fabs(lnl[1][i] - lnl[0][i]) <= 1e-12 * fabs(lnl[0][i])))
-                fail_msg("%s: walker %d: %.17g on a GPU, not %.17g", integrators[q], i, lnl[1][i], lnl[0][i]);
-        for (long j = 0; j < n_data * N; j++)
-            if (!(fabs(predicted[1][j] - predicted[0][j]) <= 1e-10) &&
-                !(isnan(predicted[1][j]) && isnan(predicted[0][j])))
-                fail_msg("%s: prediction %ld: %.17g on a GPU, not %.17g", integrators[q], j, predicted[1][j],
-                         predicted[0][j]);
+        for (int r = 1; r < SHOAL_COUNT(run); r++) {
+            for (int i = 0; i < N; i++)
+                if (!(fabs(lnl[r][i] - lnl[0][i]) <= 1e-12 * fabs(lnl[0][i])))
+                    fail_msg("%s, %s: walker %d: %.17g, not %.17g", integrators[q], run[r], i, lnl[r][i], lnl[0][i]);
+            for (long j = 0; j < n_data * N; j++)
+                if (!(fabs(predicted[r][j] - predicted[0][j]) <= 1e-10) &&
+                    !(isnan(predicted[r][j]) && isnan(predicted[0][j])))
+                    fail_msg("%s, %s: prediction %ld: %.17g, not %.17g", integrators[q], run[r], j, predicted[r][j],
+                             predicted[0][j]);
+        }
     }
 }
 

@@ -461,39 +461,48 @@ static void what_is_wrong_is_refused(void **state)
 static void a_gpu_finds_the_same(void **state)
 {
     need_gpu();
-    enum { N = 70 };
+    enum { N = 70, MODELS = 4 };
     shoal_context *context = context_of(state);
     static const int number[] = {-2, 0, 1, 5};
     static const double time[] = {-33, 7, 27, 107};
     static const char *const integrators[] = {"name = \"mvs\"; dt = 0.7;", "name = \"whckl\"; dt = 0.7;",
-                                              "name = \"gauss_radau\"; dt = 0.5;", "name = \"hermite4\"; dt = 0.02;"};
+                                              "name = \"gauss_radau\"; dt = 0.5;", "name = \"hermite4\"; dt = 0.02;",
+                                              "name = \"mvs_jacobi\"; dt = 0.7; corrector = 17; "
+                                              "inverse = \"never\"; kernel = \"lazy\";"};
+    static const char *const run[][2] = {{"run.engine=\"cpu\"", "run.work_model=\"auto\""},
+                                         {"run.engine=\"cuda\"", "run.work_model=\"system\""},
+                                         {"run.engine=\"cuda\"", "run.work_model=\"body\""},
+                                         {"run.engine=\"cuda\"", "run.work_model=\"component\""},
+                                         {"run.engine=\"cuda\"", "run.work_model=\"pair\""}};
     write_rows("few.csv", "number,time,error", 4, number, time);
     for (int q = 0; q < SHOAL_COUNT(integrators); q++) {
         char text[MOST_TEXT];
-        double theta[N], lnl[2][N], predicted[2][8 * N];
+        double theta[N], lnl[1 + MODELS][N], predicted[1 + MODELS][8 * N];
         text_of(INNER ", " OUTER,
                 DATA("t", "transit_time", "few.csv", "jitter = 0.5;") ", " DATA(
                     "d", "transit_duration", "few.csv", "columns = [\"number\", \"time\", \"error\"]; missing = -3.0;"),
                 "", integrators[q], text);
         for (int i = 0; i < N; i++)
             theta[i] = 5 * i;
-        for (int gpu = 0; gpu < 2; gpu++) {
+        for (int r = 0; r <= MODELS; r++) {
             shoal_study *study = NULL;
             shoal_model *model = NULL;
-            const char *engine = gpu ? "run.engine=\"cuda\"" : "run.engine=\"cpu\"";
-            assert_ok(context, shoal_study_open(context, "transits.cfg", text, 1, &engine, NULL, &study));
+            assert_ok(context, shoal_study_open(context, "transits.cfg", text, 2, run[r], NULL, &study));
             assert_ok(context, shoal_model_create(study, 33, &model));
-            assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[gpu]));
-            assert_ok(context, shoal_model_predict(model, N, theta, predicted[gpu]));
+            assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[r]));
+            assert_ok(context, shoal_model_predict(model, N, theta, predicted[r]));
             release(&model, &study);
         }
-        for (int i = 0; i < N; i++)
-            if (!(fabs(lnl[1][i] - lnl[0][i]) <= 1e-12 * fabs(lnl[0][i])))
-                fail_msg("%s: walker %d: %.17g on a GPU, not %.17g", integrators[q], i, lnl[1][i], lnl[0][i]);
-        for (int j = 0; j < 8 * N; j++)
-            if (!(fabs(predicted[1][j] - predicted[0][j]) <= 1e-10))
-                fail_msg("%s: prediction %d: %.17g on a GPU, not %.17g", integrators[q], j, predicted[1][j],
-                         predicted[0][j]);
+        for (int r = 1; r <= MODELS; r++) {
+            for (int i = 0; i < N; i++)
+                if (!(fabs(lnl[r][i] - lnl[0][i]) <= 1e-12 * fabs(lnl[0][i])))
+                    fail_msg("%s, %s: walker %d: %.17g on a GPU, not %.17g", integrators[q], run[r][1], i, lnl[r][i],
+                             lnl[0][i]);
+            for (int j = 0; j < 8 * N; j++)
+                if (!(fabs(predicted[r][j] - predicted[0][j]) <= 1e-10))
+                    fail_msg("%s, %s: prediction %d: %.17g on a GPU, not %.17g", integrators[q], run[r][1], j,
+                             predicted[r][j], predicted[0][j]);
+        }
     }
 }
 

@@ -138,9 +138,17 @@ static int carry_queue(shoal_engine *engine, bool back)
                             shoal_cuda_blocks(engine, SHOAL_CARRY, block, n), engine->work);
 }
 
+/* Systems for a scheduler, with which a warp has all its lanes from 32 on. */
+static long systems_beside(const shoal_engine *engine, long n_list)
+{
+    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors;
+    return (n_list + schedulers - 1) / schedulers;
+}
+
 int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted)
 {
-    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list, sorted);
+    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list,
+                                     systems_beside(engine, *n_list) < 32, sorted);
     *n_list -= n;
     engine->args.aside.first_column = n;
     engine->aside.waits = *n_list <= n;
@@ -223,8 +231,7 @@ static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, lo
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors,
-               beside = (n_list + schedulers - 1) / schedulers;
+    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors, beside = systems_beside(engine, n_list);
     const bool fills = beside >= 32;
     const int n_parts = fills ? SHOAL_CUDA_PARTS : 1;
     const long n_warps = fills ? (schedulers + SUBSTEPS_SHARE - 1) / SUBSTEPS_SHARE : schedulers; /* warps */

@@ -234,7 +234,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
                             true);
     if (!status && n > 1) {
         hold(made);
-        snprintf(line, line_size, "cuda: %d x%s%s", n, strchr(lines, ' '), strstr(lines, "long enc") ? " each" : "");
+        snprintf(line, line_size, "cuda: %d x%s%s", n, strchr(lines, ' '), strstr(lines, "beside it") ? " each" : "");
     } else if (!status) {
         snprintf(line, line_size, "%s", lines);
     }

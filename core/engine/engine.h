@@ -135,7 +135,7 @@ void shoal_engine_cuda_info(FILE *out);
 /* The instruction set that kernels are picked for: "v4", "v3", "neon", "any" (engine_cpu.c). */
 const char *shoal_cpu_arch(void);
 
-/* ---- hosted.c: systems in long encounters, which CPU threads integrate beside the GPU ---------------------------- */
+/* ---- hosted.c: systems that CPU threads integrate beside the GPU ------------------------------------------------- */
 
 typedef struct shoal_hosted shoal_hosted;
 
@@ -151,8 +151,8 @@ int shoal_hosted_rows(const shoal_hosted *hosted);
 int shoal_hosted_room(const shoal_hosted *hosted);
 void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived);
 /* Divide the systems of a slice: sorted receives the GPU's, then the host's, which use the first columns. Returns the
- * number of the host's. */
-int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, int *sorted);
+ * number of the host's. spare: the GPU would not be sooner done without those that the host can take. */
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, int *sorted);
 /* Integrate the host's systems, and those that arrive, until the GPU is no longer busy; with `waits` until they have
  * reached their targets, for half a second at most. Returns the seconds that it took. */
 double shoal_hosted_advance(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);

@@ -304,7 +304,7 @@ static void line_write(const shoal_engine *engine, const shoal_kernel_usage *usa
              engine->gpu.name, engine->gpu.arch, engine->gpu.n_multiprocessors, shoal_model_name(choice), each,
              shoal_team_systems(choice, block), block, usage->registers, usage->spill_bytes);
     if (threads)
-        snprintf(line + strlen(line), size - strlen(line), ", long encounters on %d CPU thread%s", threads,
+        snprintf(line + strlen(line), size - strlen(line), ", %d CPU thread%s beside it", threads,
                  threads == 1 ? "" : "s");
 }
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * hosted.c: systems in long encounters, which CPU threads integrate beside the GPU.
+ * hosted.c: systems that CPU threads integrate beside the GPU.
  *
- * The substeps of an encounter follow one after the other, and a GPU thread takes several times as long for each as a
- * CPU core. Two planets bound to each other could keep the GPU busy for longer than all other systems together. So a
- * system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the host during the slice:
+ * Long encounters. The substeps of an encounter follow one after the other, and a GPU thread takes several times as
+ * long for each as a CPU core. Two planets bound to each other could keep the GPU busy for longer than all other
+ * systems together. So a system that has been in the substep kernel (integrators/aside.kern.h) for long moves to the
+ * host during the slice:
  *
  *     The GPU writes the state of the system to a column of a table in memory that both see. Then it writes the number
  *     of the system; when the host reads this number, the column is complete.
  *     CPU threads integrate it until the slice ends.
  *     If it is still in an encounter then, the host keeps it for the next slice.
+ *
+ * Systems that do not fill the GPU. It makes a step of all of them in the same time, however few they are, and a core
+ * makes its steps sooner. So in each slice the host takes those with the most steps left, and leads them as far as it
+ * comes: in the next slice others are the last ones.
  *
  * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (LANE_BESIDE_GPU), so
  * no result depends on who makes a step.
@@ -28,6 +33,7 @@
 enum { FEW = 16 };        /* the host takes the last systems when at most 1/FEW of the ensemble is left */
 enum { LEAST_TURN = 16 }; /* the least number of steps of a turn */
 enum { CALM = 16 };       /* systems in no encounter make CALM times as many steps in a turn */
+enum { OF_GPU, LONG, BEHIND }; /* roles: in a long encounter, behind the others */
 #define TURN_SECONDS    3e-4
 #define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
 #define NAP_NANOSECONDS 100000
@@ -39,12 +45,13 @@ struct shoal_hosted {
     shoal_engine_range range;
     int threads, lanes;  /* CPU threads; lanes that step together */
     int n_native, needs; /* slots of a native state; the slot that is not 0 if the next step needs substeps */
+    int width;           /* systems that keep the threads busy */
     int room;            /* the most systems that the host takes in a slice */
     double *table;       /* [rows][room], borrowed from the engine, as `arrived` */
     int *arrived;        /* [room] the system, counted from 1, whose column arrived in this slice; 0 = none */
     int *list, n_list;   /* [room] the host's systems in this slice, in the order of their columns */
     int n_turned;        /* those of them that came early enough for a turn */
-    bool *stays;         /* [n_systems] the host keeps it for the next slice */
+    char *role;          /* [n_systems] what the host has it for */
     int *going;          /* [threads][room] the systems of each thread's turn */
 };
 
@@ -71,13 +78,14 @@ shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_cho
     made->args = *args;
     made->range = range;
     made->threads = shoal_omp_threads(choice->threads > 0 ? choice->threads : shoal_default_threads(NULL));
-    made->room = (int)shoal_engine_cpu.width(made->host, &made->lanes);
+    made->width = (int)shoal_engine_cpu.width(made->host, &made->lanes);
+    made->room = 2 * made->width;
     made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
     made->needs = made->n_native - choice->propagator->n_own;
     made->list = calloc((size_t)made->room, sizeof *made->list);
-    made->stays = calloc((size_t)range.n_systems, sizeof *made->stays);
+    made->role = calloc((size_t)range.n_systems, sizeof *made->role);
     made->going = calloc((size_t)made->threads * (size_t)made->room, sizeof *made->going);
-    if (!made->list || !made->stays || !made->going)
+    if (!made->list || !made->role || !made->going)
         shoal_hosted_destroy(&made);
     return made;
 }
@@ -90,7 +98,7 @@ void shoal_hosted_destroy(shoal_hosted **hosted)
         return;
     shoal_engine_cpu.destroy(&old->host);
     free(old->list);
-    free(old->stays);
+    free(old->role);
     free(old->going);
     free(old);
 }
@@ -128,38 +136,67 @@ static bool goes_on(const shoal_hosted *hosted, int system)
            *field(hosted, SHOAL_SYS_STEP, system) < *field(hosted, SHOAL_SYS_TARGET, system);
 }
 
-/* Whether the host keeps a system for the next slice. */
-static bool *stays_at(const shoal_hosted *hosted, int system)
+/* Steps that a system has to make to its target. */
+static double steps_left(const shoal_hosted *hosted, int system)
 {
-    return &hosted->stays[system - hosted->range.first_chunk * SHOAL_CHUNK];
+    return *field(hosted, SHOAL_SYS_TARGET, system) - *field(hosted, SHOAL_SYS_STEP, system);
 }
 
-int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, int *sorted)
+static char *role_of(const shoal_hosted *hosted, int system)
 {
-    const bool few = n_list <= hosted->room && n_list <= hosted->range.n_systems / FEW;
+    return &hosted->role[system - hosted->range.first_chunk * SHOAL_CHUNK];
+}
+
+static long count_beyond(const shoal_hosted *hosted, const int *list, long n_list, double steps)
+{
     long n = 0;
-    int n_stay = 0;
+    for (long i = 0; i < n_list; i++)
+        n += steps_left(hosted, list[i]) > steps;
+    return n;
+}
+
+/* The host takes the systems that are farthest behind, `most` of them. */
+static void take_behind(const shoal_hosted *hosted, const int *list, long n_list, long most)
+{
+    double less = 0, more = 1; /* beyond `less` there are too many */
+    if (most <= 0)
+        return;
+    while (count_beyond(hosted, list, n_list, more) > most)
+        more *= 2;
+    while (more - less > 1) {
+        const double middle = floor(0.5 * (less + more));
+        *(count_beyond(hosted, list, n_list, middle) > most ? &less : &more) = middle;
+    }
+    for (int round = 0; round < 2; round++)
+        for (long i = 0; i < n_list && most > 0; i++)
+            if (*role_of(hosted, list[i]) == OF_GPU && steps_left(hosted, list[i]) > (round == 0 ? more : less)) {
+                *role_of(hosted, list[i]) = BEHIND;
+                most--;
+            }
+}
+
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, int *sorted)
+{
+    const bool few = n_list <= hosted->width && n_list <= hosted->range.n_systems / FEW;
+    long n_kept = 0, n_gpu = 0;
+    const long share = n_list / 2 < hosted->width ? n_list / 2 : hosted->width;
     for (int i = 0; i < hosted->n_list; i++) {
-        const bool stays = i >= hosted->n_turned || needs_substeps(hosted, hosted->list[i]);
-        *stays_at(hosted, hosted->list[i]) = stays;
-        n_stay += stays;
+        const int system = hosted->list[i];
+        const bool may = *role_of(hosted, system) != BEHIND && *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING,
+                   stays = may && (i >= hosted->n_turned || needs_substeps(hosted, system));
+        *role_of(hosted, system) = stays ? LONG : OF_GPU;
+        n_kept += stays;
     }
-    if (n_stay == 0 && !few) {
-        memcpy(sorted, list, (size_t)n_list * sizeof *list);
-        n = n_list;
-    }
-    for (long i = n; i < n_list; i++) {
-        if (few || *stays_at(hosted, list[i]))
-            hosted->going[i - n] = list[i];
+    if (few || spare)
+        take_behind(hosted, list, n_list, few ? n_list : share - n_kept);
+    hosted->n_list = 0;
+    for (long i = 0; i < n_list; i++)
+        if (*role_of(hosted, list[i]) == OF_GPU)
+            sorted[n_gpu++] = list[i];
         else
-            sorted[n++] = list[i];
-    }
-    for (int i = 0; i < hosted->n_list; i++)
-        *stays_at(hosted, hosted->list[i]) = false;
+            hosted->list[hosted->n_list++] = list[i];
+    memcpy(sorted + n_gpu, hosted->list, (size_t)hosted->n_list * sizeof *list);
     memset(hosted->arrived, 0, (size_t)hosted->room * sizeof *hosted->arrived);
-    hosted->n_list = (int)(n_list - n);
-    memcpy(hosted->list, hosted->going, (size_t)hosted->n_list * sizeof *list);
-    memcpy(sorted + n, hosted->list, (size_t)hosted->n_list * sizeof *list);
     return hosted->n_list;
 }
 

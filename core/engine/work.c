@@ -108,7 +108,7 @@ bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
 {
     const int aside = choice->propagator->sets_aside ? 1 << SHOAL_BARE | SHOAL_ASIDE_ENTRIES : 0;
     return shoal_team_threads(choice) == 1 ||
-           !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH | 1 << SHOAL_OBSERVE | SHOAL_WALKER_ENTRIES | aside));
+           !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH | SHOAL_WALKER_ENTRIES | aside));
 }
 
 bool shoal_team_fits(const shoal_kernel_choice *choice)

@@ -45,9 +45,7 @@
 #endif
 
 /* Whether conjunctions are seen. */
-#if TEAM > 1
-#define CONJUNCTIONS(k) ((void)(k), 0)
-#elif defined(SHOAL_CONJUNCTIONS)
+#if defined(SHOAL_CONJUNCTIONS)
 #define CONJUNCTIONS(k) ((void)(k), SHOAL_CONJUNCTIONS)
 #else
 #define CONJUNCTIONS(k) ((k)->sights.n_conjunctions > 0)

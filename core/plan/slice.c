@@ -13,7 +13,8 @@
  * are short. Numbers of steps that share a bin (OCTAVE bins for a factor of two) count as equal, and the index decides.
  * Systems that have ended or arrived are left out.
  *
- * Length. In a slice a system makes at most L steps (a fourth more where a GPU sets systems aside).
+ * Length. In a slice a system makes at most L steps (a fourth more where a GPU sets systems aside; any number if the
+ * host has it beside a GPU).
  *
  *     G(L) = sum of min(expected, L)           steps that the slice makes
  *     H(L) = the same over whole groups of lanes: each lane counts as the longest of its group
@@ -331,7 +332,7 @@ static void sift_part(void *user, long first, long last)
         if (!runs || plan->bin[system] < 0 ||
             !plan->propagator->sets_aside) /* a system that is set aside is only late */
             sum.missed += fmax(0, fmin(plan->expected[system], plan->length) - more);
-        sum.longest = fmax(sum.longest, more);
+        sum.longest = fmax(sum.longest, fmin(more, 1.25 * plan->length)); /* the host's may be far ahead */
         plan->bin[system] = runs;
         sum.n_ended += !runs;
         if (!runs)

@@ -83,8 +83,8 @@ LANE_FN void sights_end(const shoal_kernel_args *k, lane_id id, mask where, cons
     const real zero = lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int row = (int)lane_least(where, *next) * n_what; row < n_rows && lane_any(where); row++)
-        lane_store(k->sights.seen, id, row, n_rows,
-                   team_speaks(where & (lane_set(row) >= *next * (double)n_what), 1), zero / zero);
+        lane_store(k->sights.seen, id, row, n_rows, team_speaks(where & (lane_set(row) >= *next * (double)n_what), 1),
+                   zero / zero);
 }
 
 /* The lanes `due` are where they wait for the sight *next, a number, and perhaps for later ones. Returns those that

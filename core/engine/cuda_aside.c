@@ -147,8 +147,7 @@ static long systems_beside(const shoal_engine *engine, long n_list)
 
 int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted)
 {
-    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list,
-                                     systems_beside(engine, *n_list) < 32, sorted);
+    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list, systems_beside(engine, *n_list) < 32, sorted);
     *n_list -= n;
     engine->args.aside.first_column = n;
     engine->aside.waits = *n_list <= n;

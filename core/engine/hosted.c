@@ -30,9 +30,9 @@
 
 #include "core/engine/engine.h"
 
-enum { FEW = 16 };        /* the host takes the last systems when at most 1/FEW of the ensemble is left */
-enum { LEAST_TURN = 16 }; /* the least number of steps of a turn */
-enum { CALM = 16 };       /* systems in no encounter make CALM times as many steps in a turn */
+enum { FEW = 16 };             /* the host takes the last systems when at most 1/FEW of the ensemble is left */
+enum { LEAST_TURN = 16 };      /* the least number of steps of a turn */
+enum { CALM = 16 };            /* systems in no encounter make CALM times as many steps in a turn */
 enum { OF_GPU, LONG, BEHIND }; /* roles: in a long encounter, behind the others */
 #define TURN_SECONDS    3e-4
 #define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
@@ -182,19 +182,24 @@ int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool 
     const long share = n_list / 2 < hosted->width ? n_list / 2 : hosted->width;
     for (int i = 0; i < hosted->n_list; i++) {
         const int system = hosted->list[i];
-        const bool may = *role_of(hosted, system) != BEHIND && *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING,
-                   stays = may && (i >= hosted->n_turned || needs_substeps(hosted, system));
+        const bool runs = *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING,
+                   inside = i >= hosted->n_turned || needs_substeps(hosted, system),
+                   stays = runs && inside && *role_of(hosted, system) != BEHIND;
         *role_of(hosted, system) = stays ? LONG : OF_GPU;
         n_kept += stays;
     }
     if (few || spare)
         take_behind(hosted, list, n_list, few ? n_list : share - n_kept);
     hosted->n_list = 0;
-    for (long i = 0; i < n_list; i++)
-        if (*role_of(hosted, list[i]) == OF_GPU)
+    for (long i = 0; i < n_list; i++) {
+        char *role = role_of(hosted, list[i]);
+        if (hosted->n_list == hosted->room) /* some had paused, and come back now */
+            *role = OF_GPU;
+        if (*role == OF_GPU)
             sorted[n_gpu++] = list[i];
         else
             hosted->list[hosted->n_list++] = list[i];
+    }
     memcpy(sorted + n_gpu, hosted->list, (size_t)hosted->n_list * sizeof *list);
     memset(hosted->arrived, 0, (size_t)hosted->room * sizeof *hosted->arrived);
     return hosted->n_list;

@@ -105,6 +105,7 @@ static shoal_study *study_of(shoal_context *context, const char *text)
     "{ data = \"one\"; parameter = \"offset\"; distribution = \"normal\"; mean = 1.0; sigma = 3.0; }"
 /* The outer planet without what MASS varies. */
 #define OUTER_FREE "{ name = \"c\"; m = 5e-4; P = 61.0; omega = 200.0; M = 40.0; inc = 80.0; }"
+#define BOTH_FREE  "{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE
 
 /* ---- the same by other means ------------------------------------------------------------------------------------- */
 
@@ -279,7 +280,7 @@ static void neighbours_batches_and_threads_change_no_bits(void **state)
     enum { N = 77 };
     shoal_context *context = context_of(state);
     char text[MOST_TEXT];
-    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    text_of(BOTH_FREE, MASS, "", text);
     shoal_study *study = study_of(context, text);
     double theta[3 * N], all[N], some[N];
     for (int i = 0; i < N; i++) {
@@ -891,17 +892,14 @@ static void what_is_wrong_is_refused(void **state)
     shoal_study_destroy(&study);
 }
 
-/* The same ln L to 1e-12 of the sum's largest term; scale: of the first parameter. */
-static void compare_engines(shoal_context *context, const char *planets, const char *parameters, double scale)
+/* The same ln L on a CPU and in two ways on a GPU, to 1e-12 of the sum's largest term; scale: of the first parameter. */
+static void compare_engines(shoal_context *context, const char *const ways[2], const char *planets,
+                            const char *parameters, double scale)
 {
-    enum { N = 1000 };
+    enum { N = 1000, RUNS = 3 };
     char text[MOST_TEXT];
-    static const char *const overrides[][2] = {{"run.engine=\"cpu\"", "run.devices=1"},
-                                               {"run.engine=\"cuda\"", "run.devices=1"},
-                                               {"run.engine=\"cuda\"", "run.devices=\"all\""},
-                                               {"run.engine=\"cuda\"", "run.work_model=\"system\""},
-                                               {"run.engine=\"cuda\"", "run.work_model=\"component\""}};
-    enum { RUNS = SHOAL_COUNT(overrides) };
+    const char *const overrides[RUNS][2] = {
+        {"run.engine=\"cpu\"", "run.devices=1"}, {"run.engine=\"cuda\"", ways[0]}, {"run.engine=\"cuda\"", ways[1]}};
     static double theta[3 * N], lnl[RUNS][N];
     text_of(planets, parameters, "", text);
     for (int i = 0; i < N; i++) {
@@ -918,8 +916,7 @@ static void compare_engines(shoal_context *context, const char *planets, const c
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
-    for (int run = 2; run < RUNS; run++)
-        assert_memory_equal(lnl[1], lnl[run], sizeof lnl[1]);
+    assert_memory_equal(lnl[1], lnl[2], sizeof lnl[1]);
     for (int i = 0; i < N; i++)
         if (i == 500)
             assert_true(isinf(lnl[0][i]) && isinf(lnl[1][i]));
@@ -929,13 +926,20 @@ static void compare_engines(shoal_context *context, const char *planets, const c
 
 static void a_gpu_finds_the_same(void **state)
 {
+    static const char *const devices[2] = {"run.devices=1", "run.devices=\"all\""};
     need_gpu();
-    compare_engines(context_of(state), "{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS,
-                    1e-4);
-    compare_engines(context_of(state),
+    compare_engines(context_of(state), devices, BOTH_FREE, MASS, 1e-4);
+    compare_engines(context_of(state), devices,
                     "{ name = \"b\"; P = 24.0; sqrt_e_cos = 0.2; sqrt_e_sin = -0.3; M = 10.0; epoch = 7.0; b = 0.5; }, "
                     "{ name = \"c\"; log10_m = -3.5; P = 61.0; omega = 200.0; M = 40.0; cosi = -0.2; }",
                     FROM_TO("b", "K", "1.0", "90.0") FROM_TO("c", "e", "0.0", "0.5") OFFSET, 20);
+}
+
+static void each_work_model_finds_the_same(void **state)
+{
+    static const char *const models[2] = {"run.work_model=\"system\"", "run.work_model=\"component\""};
+    need_gpu();
+    compare_engines(context_of(state), models, BOTH_FREE, MASS, 1e-4);
 }
 
 /* Vectors and ln L in the memory of the first GPU, for models of one and of all. */
@@ -950,7 +954,7 @@ static void vectors_may_be_on_a_gpu(void **state)
     need_gpu();
     assert_null(shoal_driver_open(&driver));
     assert_ok(context, shoal_gpu_open(&driver, context, 0, &gpu));
-    text_of("{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    text_of(BOTH_FREE, MASS, "", text);
     for (int i = 0; i < 3 * N; i++)
         theta[i] = i % 3 ? 0.003 * i : 1e-4;
     for (int run = 0; run < 2; run++) {
@@ -1014,6 +1018,7 @@ int main(void)
         cmocka_unit_test(a_heading_is_whole_or_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(each_work_model_finds_the_same),
         cmocka_unit_test(vectors_may_be_on_a_gpu),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

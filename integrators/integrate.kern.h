@@ -29,6 +29,9 @@
  *     PROPAGATOR_PLAIN 1                the first six slots are positions, barycentric or from body 0, and barycentric
  *                                       velocities, and the view needs no others: monitors of pairs need not see
  *                                       every step (guard.kern.h)
+ *     PROPAGATOR_KICKS                  the first slot of the accelerations by which a body is kicked at both ends of a
+ *                                       step; in between it moves on a Kepler orbit about body 0 of mass m_0, and jumps
+ *                                       as in mvs (nested.kern.h)
  *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped
  *                                       make such steps; without this they make steps as before
  *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
@@ -536,15 +539,18 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real 
     if (!monitors_guarded(k))
         return watch->look;
     watch->near = guard_stirs(k, watch->id, n, m, watch->before, s, clock_length(clock), &watch->guard);
-    if (watch->inside)
-        watch->near = watch->near | watch->inside->star | watch->inside->planets | watch->inside->event.hit;
+    if (watch->inside) {
+        const mask within = watch->inside->star | watch->inside->planets | watch->inside->event.hit;
+        watch->near = watch->near | within;
+        nested_break(within, &watch->guard);
+    }
     return watch->look = watch->look | watch->near;
 }
 
 /* A step begins: the guard needs the bodies as they are. */
 LANE_FN void watch_begin(const shoal_kernel_args *k, const real *s, lane_watch *watch)
 {
-    if (monitors_guarded(k))
+    if (monitors_guarded(k) && (watch->guard.awake || watch->inside))
         guard_keep(BODIES(k), s, watch->before);
 }
 

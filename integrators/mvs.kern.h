@@ -42,6 +42,7 @@ enum { MVS_X, MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ, 
 #define MVS_WHDS 0
 #endif
 #define PROPAGATOR_PLAIN !MVS_WHDS
+#define PROPAGATOR_KICKS MVS_A
 
 /* The mass of the star: a GPU's kernel has it as a constant where all stars have 1, which saves 4, 2 and 1 % of the
  * operations with 2, 4 and 8 planets. */

@@ -59,6 +59,9 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
 #ifndef PROPAGATOR_PLAIN
 #define PROPAGATOR_PLAIN 0
 #endif
+#ifndef PROPAGATOR_KICKS
+#define PROPAGATOR_KICKS (-1)
+#endif
 
 #define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
 

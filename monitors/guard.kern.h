@@ -7,6 +7,7 @@
  *     first look   at the end of the step: d < reach, or moving apart and d^2 < 8 max(reach^2, (|u| h)^2), with 10 in
  *                  the place of 8 for pairs with body 0, whose pericentre may lie within the step (r < reach + 2 h v)
  *     second look  at both ends, where the first one stirs: as pair_outside, the hull of the cubic
+ *     none         while orbits cannot meet (nested.kern.h), where the propagator says what its kicks are
  *
  * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h).
  *
@@ -42,14 +43,25 @@ LANE_FN int guard_has_star(const shoal_kernel_args *k)
     return has;
 }
 
+/* Whether the next step is looked at; after one that is not, nothing is known of the pairs. */
+LANE_FN void guard_set_awake(lane_guard *guard, bool awake)
+{
+    guard->awake = awake;
+    if (!awake) {
+        LANE_UNROLL
+        for (int pair = 0; pair < GUARD_PAIRS; pair++)
+            guard->apart[pair] = guard_set(-1.0);
+    }
+}
+
 LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
 {
     const real star = lane_load(k->bodies, id, SHOAL_M, n * SHOAL_QUANTITIES);
     guard->inverse = lane_rough(1.0 / star);
     guard->star = guard->planets = guard->hill = guard_set(0.0);
-    LANE_UNROLL
-    for (int pair = 0; pair < GUARD_PAIRS; pair++)
-        guard->apart[pair] = guard_set(-1.0);
+    guard->left = guard->rate = guard->cost = guard->rest = guard_set(0.0);
+    guard_set_awake(guard, false);
+    guard->awake = true;
 #define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
 #include "monitors/list.h"
 #undef MONITOR
@@ -143,6 +155,8 @@ LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard
     return holds | (a0 ? guard_second(guard_between(*a0, *b0), p, h, reach2, sought, i == 0)
                        : guard_first(p, h, reach2, sought, apart, i == 0));
 }
+
+#include "monitors/nested.kern.h"
 
 #if TEAM == 1
 
@@ -241,21 +255,40 @@ LANE_CALLED_FN mask guard_again(const shoal_kernel_args *k, lane_id id, int n, c
     return guard_look(k, id, n, m, then, now, h, guard, 0);
 }
 
-/* Lanes whose step from what was kept to `after` (the first six slots) may matter to a monitor of pairs. */
+/* Begins a sleep, called with copies. */
+LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *after, rough h,
+                               rough kicks, lane_guard *guard)
+{
+    guard_at now[LANE_ROOM(n)];
+    guard_bodies(n, m, guard, after, now);
+    nested_begin(k, id, n, m, now, h, kicks, guard);
+}
+
+/* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. */
 /* long: inlined; the state of the step loop */
 LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
                          const real *after, real step, lane_guard *guard)
 {
     const rough h = lane_rough(step);
+    const bool sleeps = nested_asks(k, n);
+    const mask none = step != step;
     guard_at now[LANE_ROOM(n)];
     real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
         copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
+    if (sleeps)
+        nested_spend(n, after, h, guard);
+    if (!guard->awake) {
+        guard->awake = team_any_beside(nested_ends(guard, h));
+        return none;
+    }
     guard_bodies(n, m, guard, after, now);
     const mask stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
-    if (!lane_any(stirs))
-        return stirs;
-    lane_guard of;
-    of.star = guard->star, of.planets = guard->planets, of.hill = guard->hill, of.inverse = guard->inverse;
+    const bool rests = sleeps && team_any_beside(nested_tries(guard));
+    if (!lane_any(stirs) && !rests) {
+        guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h)));
+        return none;
+    }
+    lane_guard of = *guard;
     LANE_UNROLL
     for (int i = 0; LANE_COPIES && i < n; i++)
         masses[i] = m[i];
@@ -265,8 +298,13 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
             end[c * n + i] = after[c * n + i];
     }
-    return stirs & guard_again(k, id, n, LANE_COPIES ? masses : m, guard_kept(n, room, copy), LANE_COPIES ? end : after,
-                               h, &of);
+    const real *bodies = LANE_COPIES ? masses : m, *then = LANE_COPIES ? end : after;
+    if (rests) {
+        guard_rest(k, id, n, bodies, then, h, nested_kicks(n, after), &of);
+        nested_take(&of, guard);
+    }
+    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h)));
+    return lane_any(stirs) ? stirs & guard_again(k, id, n, bodies, guard_kept(n, room, copy), then, h, &of) : none;
 }
 
 #else
@@ -386,14 +424,37 @@ LANE_FN const real *guard_kept(int n, const real *room, real *copy)
     return (void)n, (void)copy, room;
 }
 
+/* Begins a sleep of what guard_share has shared, called with a copy. */
+LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, rough h, rough kicks, lane_guard *guard)
+{
+    guard_at now[TEAM_BODIES];
+    LANE_UNROLL_TEAM
+    for (int p = 0; p < TEAM_PARTS; p++)
+        now[TEAM_FIRST + p] = guard_seen(0, p);
+    nested_begin(k, id, TEAM_BODIES, team_masses(), now, h, kicks, guard);
+}
+
 /* As above, of the bodies of the thread; for the whole team. */
 /* long: as above */
 LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
                          const real *after, real step, lane_guard *guard)
 {
     const rough h = lane_rough(step);
+    const bool sleeps = nested_asks(k, TEAM_BODIES);
+    if (sleeps)
+        nested_spend(n, after, h, guard);
+    if (!guard->awake) {
+        guard->awake = team_any_beside(nested_ends(guard, h) & team_owns());
+        return false;
+    }
     guard_share(0, n, m, after, guard);
     const mask stirs = guard_look(k, id, 0, h, guard);
+    if (sleeps && team_any_beside(nested_tries(guard))) {
+        lane_guard of = *guard;
+        guard_rest(k, id, h, nested_kicks(n, after), &of);
+        nested_take(&of, guard);
+    }
+    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h) & team_owns()));
     if (!team_any_beside(stirs))
         return false;
     guard_share(1, n, m, room, guard);

@@ -44,11 +44,13 @@ typedef struct lane_view {
 #define GUARD_PAIRS SHOAL_N_PAIRS(SHOAL_MAX_PAIRED)
 #endif
 /* Squares of the distances beyond which the monitors of pairs see nothing: `star` of pairs with body 0; of the others
- * `planets` + `hill` r^2, r the larger distance from body 0. */
+ * `planets` + `hill` r^2, r the larger distance from body 0 or half of the larger semi-major axis, which is less. */
 typedef struct lane_guard {
     rough star, planets, hill;
-    rough inverse;            /* 1 / mass of body 0 */
-    rough apart[GUARD_PAIRS]; /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
+    rough inverse;                /* 1 / mass of body 0 */
+    rough left, rate, cost, rest; /* of a sleep (nested.kern.h): beta, less what was spent; steps to the next try */
+    bool awake;                   /* the next step is looked at */
+    rough apart[GUARD_PAIRS];     /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
 } lane_guard;
 
 /* The largest quantity q of bodies 1 .. n-1. */

@@ -156,6 +156,14 @@ LANE_FN rough rough_min(rough a, rough b)
 {
     return fminf(a, b);
 }
+LANE_FN rough rough_sqrt(rough a)
+{
+    return sqrtf(a);
+}
+LANE_FN rough rough_select(mask m, rough a, rough b)
+{
+    return m ? a : b;
+}
 /* a/2, by integer instructions. Neither a nor a/2 may be 0 or subnormal. */
 LANE_FN real lane_half(real a)
 {
@@ -649,6 +657,14 @@ LANE_FN rough rough_max(rough a, rough b)
 LANE_FN rough rough_min(rough a, rough b)
 {
     return lane_min(a, b);
+}
+LANE_FN rough rough_sqrt(rough a)
+{
+    return lane_sqrt(a);
+}
+LANE_FN rough rough_select(mask m, rough a, rough b)
+{
+    return lane_select(m, a, b);
 }
 #endif
 

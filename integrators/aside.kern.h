@@ -79,7 +79,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                 lane_fence();
                 system_load(k, n, compensated, id, m, s);
                 clock_load(k, id, k->slice_steps, &clock);
-                watch_load(k, id, m, s, before, &within, &carried, &watch);
+                watch_load(k, id, m, s, before, 0, &within, &carried, &watch);
                 clock_sleep(&clock, monitors_left(k, &carried));
                 propagator_resume(k, n, m, s, &aside);
             }
@@ -92,7 +92,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
         watch_begin(k, s, &watch);
         clock_step(k, compensated, m, s, &clock, watch.inside, &aside);
         steps += clock.made;
-        if (live && wants_a_look(k, m, s, &clock, &watch)) {
+        if (live && wants_a_look(k, live, m, s, &clock, &watch)) {
             check_step(k, compensated, m, s, &clock, &watch, 0, &live);
             lane_fence();
             record_store(k, id, SHOAL_SYS_OUTCOME, !live & (record_load(k, id, SHOAL_SYS_OUTCOME) == SHOAL_ASIDE),

@@ -29,9 +29,11 @@
  *     PROPAGATOR_PLAIN 1                the first six slots are positions, barycentric or from body 0, and barycentric
  *                                       velocities, and the view needs no others: monitors of pairs need not see
  *                                       every step (guard.kern.h)
- *     PROPAGATOR_KICKS                  the first slot of the accelerations by which a body is kicked at both ends of a
- *                                       step; in between it moves on a Kepler orbit about body 0 of mass m_0, and jumps
- *                                       as in mvs (nested.kern.h)
+ *     PROPAGATOR_KICKS 1                it moves bodies on Kepler orbits and kicks them: while these orbits cannot meet,
+ *                                       monitors of pairs sleep (nested.kern.h). propagator_kicks(n, s, h) is the sum
+ *                                       of |h a|, of all components, over the kicks of the last step; if it is PLAIN,
+ *                                       they are at both ends of the step, and the bodies jump as in mvs
+ *     PROPAGATOR_NOTES                  numbers after those of the system that are of the last step alone
  *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped
  *                                       make such steps; without this they make steps as before
  *     PROPAGATOR_OWES 1                 a step leaves a part undone; before a view propagator_synchronise(k, m, s) does
@@ -133,7 +135,7 @@ LANE_FN int system_slot(int n, int q, int i)
 }
 LANE_FN int system_slots(int n)
 {
-    return STATE_SIZE(n);
+    return PROPAGATOR_SLOTS(1) * n + PROPAGATOR_OWN;
 }
 LANE_FN mask team_speaks(mask where, int own)
 {
@@ -506,12 +508,13 @@ LANE_FN real broken_outcome(const shoal_kernel_args *k, const real *s)
 }
 
 /* What a group of lanes has for its monitors: what these carry; the motion within a step, or NULL; and the bodies at
- * the start of the step, [6 * n]: their view if a monitor must see each step, else the first six slots. */
+ * the start of the step, [6 * n]: their view if a monitor must see each step, else the first six slots. If the guard
+ * knows of orbits alone (NESTED_ALONE), their view while it is awake, and the state `kept` while it sleeps. */
 typedef struct lane_watch {
     lane_id id;
     monitor_state *carried;
     lane_inside *inside;
-    real *before;
+    real *before, *kept;
     lane_guard guard;
     mask near; /* what the guard said of the last step; all if there is none */
     mask look; /* the lanes in which the last step may have consequences */
@@ -520,38 +523,12 @@ typedef struct lane_watch {
 /* Whether a monitor must see each step; whether a guard says which ones those of pairs must see. */
 LANE_FN int monitors_awake(const shoal_kernel_args *k)
 {
-    return VARIATIONAL(k) || (MONITORS(k) & (MONITORS_AWAKE | (PROPAGATOR_PLAIN ? 0 : MONITORS_INSIDE)));
+    const bool guarded = PROPAGATOR_PLAIN || nested_asks(k, system_bodies(k, BODIES(k)));
+    return VARIATIONAL(k) || (MONITORS(k) & (MONITORS_AWAKE | (guarded ? 0 : MONITORS_INSIDE)));
 }
 LANE_FN int monitors_guarded(const shoal_kernel_args *k)
 {
     return (MONITORS(k) & MONITORS_INSIDE) && !monitors_awake(k);
-}
-
-/* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
-LANE_FN mask wants_a_look(const shoal_kernel_args *k, const real *m, const real *s, const lane_clock *clock,
-                          lane_watch *watch)
-{
-    const int n = BODIES(k);
-    watch->look = clock_wakes(clock) | clock_stuck(k, clock);
-    if (monitors_awake(k))
-        return watch->look = watch->look | is_broken(k, s) | clock_moved(clock);
-    watch->look = watch->look | (MONITORS(k) ? propagator_beyond(k, n, m, s, monitors_sleep(k)) : is_broken(k, s));
-    if (!monitors_guarded(k))
-        return watch->look;
-    watch->near = guard_stirs(k, watch->id, n, m, watch->before, s, clock_length(clock), &watch->guard);
-    if (watch->inside) {
-        const mask within = watch->inside->star | watch->inside->planets | watch->inside->event.hit;
-        watch->near = watch->near | within;
-        nested_break(within, &watch->guard);
-    }
-    return watch->look = watch->look | watch->near;
-}
-
-/* A step begins: the guard needs the bodies as they are. */
-LANE_FN void watch_begin(const shoal_kernel_args *k, const real *s, lane_watch *watch)
-{
-    if (monitors_guarded(k) && (watch->guard.awake || watch->inside))
-        guard_keep(BODIES(k), s, watch->before);
 }
 
 #if TEAM > 1
@@ -597,6 +574,44 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
     view_share(BODIES(k), before, team_before());
     *start = team_before();
 #endif
+}
+
+/* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
+LANE_FN mask wants_a_look(const shoal_kernel_args *k, mask live, const real *m, const real *s, const lane_clock *clock,
+                          lane_watch *watch)
+{
+    const int n = BODIES(k);
+    watch->look = clock_wakes(clock) | clock_stuck(k, clock);
+    if (monitors_awake(k))
+        return watch->look = watch->look | is_broken(k, s) | clock_moved(clock);
+    watch->look = watch->look | (MONITORS(k) ? propagator_beyond(k, n, m, s, monitors_sleep(k)) : is_broken(k, s));
+    if (!monitors_guarded(k))
+        return watch->look;
+#if NESTED_ALONE
+    const bool was_awake = watch->guard.awake; /* else the view of the step's start is missing */
+    watch->near = nested_looks(k, watch->id, n, live, m, s, clock_length(clock), &watch->guard);
+    if (watch->guard.awake && !was_awake)
+        view_before(k, m, watch->kept, watch->before, &watch->before);
+#else
+    watch->near = guard_stirs(k, watch->id, n, live, m, watch->before, s, clock_length(clock), &watch->guard);
+#endif
+    if (watch->inside) {
+        const mask within = watch->inside->star | watch->inside->planets | watch->inside->event.hit;
+        watch->near = watch->near | within;
+        nested_break(within, &watch->guard);
+    }
+    return watch->look = watch->look | watch->near;
+}
+
+/* A step begins: the guard needs the bodies as they are. */
+LANE_FN void watch_begin(const shoal_kernel_args *k, const real *s, lane_watch *watch)
+{
+    if (!monitors_guarded(k))
+        return;
+    if (NESTED_ALONE && !watch->guard.awake)
+        state_copy(k, s, watch->kept);
+    if (!NESTED_ALONE && (watch->guard.awake || watch->inside))
+        guard_keep(BODIES(k), s, watch->before);
 }
 
 /* The monitors look at a step, in the lanes that moved; a rejected step is not shown to them. */
@@ -746,7 +761,7 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
     event_offer(&event, team_any(is_broken(k, s)), one, broken_outcome(k, s), none, none);
     if (watched &&
         (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) || team_any_beside(*live & clock_moved(clock) & watch->look))) {
-        if (monitors_awake(k))
+        if (monitors_awake(k) || (NESTED_ALONE && monitors_guarded(k) && watch->guard.awake))
             watch_step(k, id, *live, watch->near, m, s, clock, watch->before, watch->carried, watch->inside, &event);
         else
             watch_seldom(k, *live, m, s, clock, watch, &event);
@@ -790,19 +805,20 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
 
 /* What a group of lanes begins with; it stays where it is. */
 /* long: arrays of the caller */
-LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real *before,
+LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real *before, real *kept,
                         lane_inside *within, monitor_state *carried, lane_watch *watch)
 {
     watch->id = id;
     watch->carried = carried;
     watch->before = before;
+    watch->kept = kept;
     watch->near = lane_set(0.0) == lane_set(0.0);
     watch->inside = PROPAGATOR_INSIDE && (MONITORS(k) & MONITORS_INSIDE) ? within : 0;
     if (MONITORS(k))
         monitors_load(k, id, carried);
     if (monitors_guarded(k))
         guard_load(k, id, system_bodies(k, BODIES(k)), &watch->guard);
-    else if (MONITORS(k) & MONITORS_BEFORE)
+    if ((MONITORS(k) & MONITORS_BEFORE) && (NESTED_ALONE || !monitors_guarded(k)))
         view_before(k, m, s, before, &watch->before);
     if (watch->inside)
         inside_load(id, watch->inside);
@@ -814,6 +830,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
     real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
+    real kept[LANE_GROUPS][NESTED_ALONE * STATE_SIZE(n) + 1];
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state carried[LANE_GROUPS];
@@ -841,7 +858,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
             live[g] = live[g] & lane_not(clock_due(&clock[g]));
         awake[g] = team_goes_on(live[g]);
         go_on = awake[g] || go_on;
-        watch_load(k, id[g], m[g], s[g], before[g], &within[g], &carried[g], &watch[g]);
+        watch_load(k, id[g], m[g], s[g], before[g], kept[g], &within[g], &carried[g], &watch[g]);
         clock_sleep(&clock[g], monitors_left(k, &carried[g]));
         clock_rest(&clock[g], lane_not(live[g]));
     }
@@ -859,7 +876,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
                 }
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++) {
-                mask looks = live[g] & wants_a_look(k, m[g], s[g], &clock[g], &watch[g]);
+                mask looks = live[g] & wants_a_look(k, live[g], m[g], s[g], &clock[g], &watch[g]);
                 if (sights && CONJUNCTIONS(k))
                     looks = looks |
                             conjunctions_passed(k, id[g], m[g], s[g], clock_length(&clock[g]), live[g], sight[g] + 1);

@@ -58,6 +58,18 @@ enum { JACOBI_LENGTH, JACOBI_OWN }; /* of the step that something is owed of */
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? JACOBI_SLOTS : JACOBI_EX)
 #define PROPAGATOR_OWN                JACOBI_OWN
 #define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_LENGTH)
+#ifndef __CUDACC__ /* the kicks of the last step, where a monitor wants to know; a GPU's monitors see every step */
+#define PROPAGATOR_NOTES 1
+#define PROPAGATOR_KICKS 1
+#define JACOBI_NOTE(n)   (PROPAGATOR_SLOTS(1) * (n) + JACOBI_OWN)
+LANE_FN real propagator_kicks(int n, const real *s, real h)
+{
+    return (void)h, s[JACOBI_NOTE(n)];
+}
+#else
+#define PROPAGATOR_NOTES 0
+#define JACOBI_NOTE(n)   0
+#endif
 
 /* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N -
  * 1). (Wisdom 2006, table 1; solved anew in 60 digits.) */
@@ -303,7 +315,7 @@ LANE_FN void jacobi_displace(const shoal_kernel_args *k, int n, const real *s, c
     }
 }
 
-LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
+LANE_FN void jacobi_push(const shoal_kernel_args *k, int n, int compensated, real *s, const real *a, real h)
 {
     LANE_UNROLL
     for (int c = 0; c < XYZ; c++) {
@@ -311,6 +323,8 @@ LANE_FN void jacobi_push(int n, int compensated, real *s, const real *a, real h)
         for (int i = 1; i < n; i++)
             lane_add_times(compensated, &s[(JACOBI_V + c) * n + i], &s[(JACOBI_EV + c) * n + i], h, a[c * n + i]);
     }
+    if (PROPAGATOR_NOTES && (MONITORS(k) & MONITORS_INSIDE))
+        s[JACOBI_NOTE(n)] = lane_fma(lane_abs(h), nested_sum(n, a), s[JACOBI_NOTE(n)]);
 }
 
 /* B(h), lazily or not */
@@ -322,7 +336,7 @@ LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int
         jacobi_displace(k, n, s, a, h, at);
         jacobi_acceleration(k, n, of, at, h, displaced);
     }
-    jacobi_push(n, compensated, s, lazy ? displaced : a, h);
+    jacobi_push(k, n, compensated, s, lazy ? displaced : a, h);
 }
 
 /* The commutator kick of a step of length h, `times` times. */
@@ -339,7 +353,7 @@ LANE_FN void jacobi_commutator_kick(const shoal_kernel_args *k, int n, int compe
         for (int i = 1; i < n; i++)
             displaced[c * n + i] = displaced[c * n + i] - a[c * n + i];
     }
-    jacobi_push(n, compensated, s, displaced, 12.0 * SPLITTING_COMMUTATOR(k) * times * h);
+    jacobi_push(k, n, compensated, s, displaced, 12.0 * SPLITTING_COMMUTATOR(k) * times * h);
 }
 
 /* C(h), or its inverse for sign = -1. */
@@ -412,10 +426,12 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
     const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
+    if (PROPAGATOR_NOTES)
+        s[JACOBI_NOTE(n)] = lane_set(0.0);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = commutator || SPLITTING_INVERSE(k) ? last != h : last == lane_set(0.0);
         if (team_goes_on(changes)) {
-            real copy[4 * XYZ * LANE_ROOM(n) + 1];
+            real copy[4 * XYZ * LANE_ROOM(n) + JACOBI_OWN + PROPAGATOR_NOTES];
             LANE_UNROLL
             for (int c = 0; c <= JACOBI_LAST(n); c++)
                 copy[c] = s[c];

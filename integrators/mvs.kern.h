@@ -42,7 +42,13 @@ enum { MVS_X, MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ, 
 #define MVS_WHDS 0
 #endif
 #define PROPAGATOR_PLAIN !MVS_WHDS
-#define PROPAGATOR_KICKS MVS_A
+#define PROPAGATOR_KICKS !MVS_WHDS
+
+/* A step kicks with these at its end, and the next one at its start. */
+LANE_FN real propagator_kicks(int n, const real *s, real h)
+{
+    return lane_abs(h) * nested_sum(n, s + MVS_A * n);
+}
 
 /* The mass of the star: a GPU's kernel has it as a constant where all stars have 1, which saves 4, 2 and 1 % of the
  * operations with 2, 4 and 8 planets. */

@@ -60,10 +60,17 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
 #define PROPAGATOR_PLAIN 0
 #endif
 #ifndef PROPAGATOR_KICKS
-#define PROPAGATOR_KICKS (-1)
+#define PROPAGATOR_KICKS 0
+LANE_FN real propagator_kicks(int n, const real *s, real h)
+{
+    return (void)n, (void)s, h;
+}
+#endif
+#ifndef PROPAGATOR_NOTES
+#define PROPAGATOR_NOTES 0
 #endif
 
-#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN) /* of a thread */
+#define STATE_SIZE(n) (PROPAGATOR_SLOTS(1) * (n) + PROPAGATOR_OWN + PROPAGATOR_NOTES) /* of a thread */
 
 /* In the lanes `where` a state takes over what is used of another one. */
 LANE_FN void state_take(const shoal_kernel_args *k, mask where, const real *from, real *to)

@@ -46,8 +46,9 @@ LANE_FN int guard_has_star(const shoal_kernel_args *k)
 /* Whether the next step is looked at; after one that is not, nothing is known of the pairs. */
 LANE_FN void guard_set_awake(lane_guard *guard, bool awake)
 {
+    const bool falls_asleep = guard->awake && !awake;
     guard->awake = awake;
-    if (!awake) {
+    if (falls_asleep) {
         LANE_UNROLL
         for (int pair = 0; pair < GUARD_PAIRS; pair++)
             guard->apart[pair] = guard_set(-1.0);
@@ -60,6 +61,7 @@ LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guar
     guard->inverse = lane_rough(1.0 / star);
     guard->star = guard->planets = guard->hill = guard_set(0.0);
     guard->left = guard->rate = guard->cost = guard->rest = guard_set(0.0);
+    guard->awake = true;
     guard_set_awake(guard, false);
     guard->awake = true;
 #define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
@@ -264,31 +266,29 @@ LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, int n, co
     nested_begin(k, id, n, m, now, h, kicks, guard);
 }
 
-/* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. */
-/* long: inlined; the state of the step loop */
-LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
-                         const real *after, real step, lane_guard *guard)
+#if NESTED_ALONE
+/* After a step to the state s: lanes in which monitors of pairs must see it. */
+LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *s,
+                          real step, lane_guard *guard)
 {
-    const rough h = lane_rough(step);
-    const bool sleeps = nested_asks(k, n);
-    const mask none = step != step;
-    guard_at now[LANE_ROOM(n)];
-    real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
-        copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
-    if (sleeps)
-        nested_spend(n, after, h, guard);
-    if (!guard->awake) {
-        guard->awake = team_any_beside(nested_ends(guard, h));
-        return none;
+    nested_spend(n, s, step, guard);
+    if (lane_any(nested_ends(guard, live)) && (!guard->awake || lane_any(nested_tries(guard)))) {
+        guard_at now[LANE_ROOM(n)];
+        for (int i = 1; i < n; i++)
+            now[i] = guard_body(n, s + i, 0);
+        nested_begin(k, id, n, m, now, lane_rough(step), lane_rough(propagator_kicks(n, s, step)), guard);
     }
-    guard_bodies(n, m, guard, after, now);
-    const mask stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
-    const bool rests = sleeps && team_any_beside(nested_tries(guard));
-    if (!lane_any(stirs) && !rests) {
-        guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h)));
-        return none;
-    }
-    lane_guard of = *guard;
+    guard->awake = lane_any(nested_ends(guard, live));
+    return guard->awake ? live : live & lane_not(live);
+}
+#endif
+
+/* Masses and state for what is called: copies, where they are in registers. */
+typedef struct guard_copies {
+    const real *m, *end;
+} guard_copies;
+LANE_FN guard_copies guard_copy(int n, const real *m, const real *after, real *masses, real *end)
+{
     LANE_UNROLL
     for (int i = 0; LANE_COPIES && i < n; i++)
         masses[i] = m[i];
@@ -298,13 +298,42 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const re
         for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
             end[c * n + i] = after[c * n + i];
     }
-    const real *bodies = LANE_COPIES ? masses : m, *then = LANE_COPIES ? end : after;
-    if (rests) {
-        guard_rest(k, id, n, bodies, then, h, nested_kicks(n, after), &of);
-        nested_take(&of, guard);
+    const guard_copies copies = {LANE_COPIES ? masses : m, LANE_COPIES ? end : after};
+    return copies;
+}
+
+/* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. */
+/* long: inlined; the state of the step loop */
+LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *room,
+                         const real *after, real step, lane_guard *guard)
+{
+    const rough h = lane_rough(step);
+    const bool sleeps = nested_asks(k, n), was_awake = guard->awake;
+    mask stirs = step != step;
+    guard_at now[LANE_ROOM(n)];
+    real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
+        copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
+    if (sleeps)
+        nested_spend(n, after, step, guard);
+    if (was_awake) {
+        guard_bodies(n, m, guard, after, now);
+        stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
     }
-    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h)));
-    return lane_any(stirs) ? stirs & guard_again(k, id, n, bodies, guard_kept(n, room, copy), then, h, &of) : none;
+    bool begins = sleeps && team_any_beside(nested_ends(guard, live));
+    if (begins && was_awake)
+        begins = team_any_beside(nested_tries(guard));
+    if (lane_any(stirs) || begins) {
+        lane_guard of = *guard;
+        const guard_copies copies = guard_copy(n, m, after, masses, end);
+        if (begins) {
+            guard_rest(k, id, n, copies.m, copies.end, h, lane_rough(propagator_kicks(n, after, step)), &of);
+            nested_take(&of, guard);
+        }
+        if (lane_any(stirs))
+            stirs = stirs & guard_again(k, id, n, copies.m, guard_kept(n, room, copy), copies.end, h, &of);
+    }
+    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live)));
+    return stirs;
 }
 
 #else
@@ -436,25 +465,27 @@ LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, rough h, 
 
 /* As above, of the bodies of the thread; for the whole team. */
 /* long: as above */
-LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *room,
+LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *room,
                          const real *after, real step, lane_guard *guard)
 {
     const rough h = lane_rough(step);
-    const bool sleeps = nested_asks(k, TEAM_BODIES);
+    const bool sleeps = nested_asks(k, TEAM_BODIES), was_awake = guard->awake;
     if (sleeps)
-        nested_spend(n, after, h, guard);
-    if (!guard->awake) {
-        guard->awake = team_any_beside(nested_ends(guard, h) & team_owns());
-        return false;
-    }
-    guard_share(0, n, m, after, guard);
-    const mask stirs = guard_look(k, id, 0, h, guard);
-    if (sleeps && team_any_beside(nested_tries(guard))) {
+        nested_spend(n, after, step, guard);
+    bool begins = sleeps && team_any_beside(nested_ends(guard, live) & team_owns());
+    if (begins && was_awake)
+        begins = team_any_beside(nested_tries(guard));
+    mask stirs = false;
+    if (was_awake || begins)
+        guard_share(0, n, m, after, guard);
+    if (was_awake)
+        stirs = guard_look(k, id, 0, h, guard);
+    if (begins) {
         lane_guard of = *guard;
-        guard_rest(k, id, h, nested_kicks(n, after), &of);
+        guard_rest(k, id, h, lane_rough(propagator_kicks(n, after, step)), &of);
         nested_take(&of, guard);
     }
-    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, h) & team_owns()));
+    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live) & team_owns()));
     if (!team_any_beside(stirs))
         return false;
     guard_share(1, n, m, room, guard);

@@ -53,6 +53,19 @@ typedef struct lane_guard {
     rough apart[GUARD_PAIRS];     /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
 } lane_guard;
 
+/* The components of n vectors, without their signs, in sum; a thread of one component takes it for all three. */
+LANE_FN real nested_sum(int n, const real *a)
+{
+    real sum = lane_set(0.0);
+    LANE_UNROLL
+    for (int c = 0; c < XYZ; c++) {
+        LANE_UNROLL
+        for (int i = 1; i < n; i++)
+            sum = sum + lane_abs(a[c * n + i]);
+    }
+    return 3.0 / XYZ * sum;
+}
+
 /* The largest quantity q of bodies 1 .. n-1. */
 LANE_FN real guard_largest(const shoal_kernel_args *k, lane_id id, int n, int q)
 {

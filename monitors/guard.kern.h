@@ -258,8 +258,9 @@ LANE_CALLED_FN mask guard_again(const shoal_kernel_args *k, lane_id id, int n, c
 }
 
 /* Begins a sleep, called with copies. */
-LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *after, rough h,
-                               rough kicks, lane_guard *guard)
+/* long: as guard_stirs */
+LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *after,
+                                rough h, rough kicks, lane_guard *guard)
 {
     guard_at now[LANE_ROOM(n)];
     guard_bodies(n, m, guard, after, now);
@@ -268,11 +269,12 @@ LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, int n, co
 
 #if NESTED_ALONE
 /* After a step to the state s: lanes in which monitors of pairs must see it. */
+/* long: as guard_stirs */
 LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *s,
                           real step, lane_guard *guard)
 {
     nested_spend(n, s, step, guard);
-    if (lane_any(nested_ends(guard, live)) && (!guard->awake || lane_any(nested_tries(guard)))) {
+    if (nested_begins(nested_ends(guard, live), guard)) {
         guard_at now[LANE_ROOM(n)];
         for (int i = 1; i < n; i++)
             now[i] = guard_body(n, s + i, 0);
@@ -282,25 +284,6 @@ LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask li
     return guard->awake ? live : live & lane_not(live);
 }
 #endif
-
-/* Masses and state for what is called: copies, where they are in registers. */
-typedef struct guard_copies {
-    const real *m, *end;
-} guard_copies;
-LANE_FN guard_copies guard_copy(int n, const real *m, const real *after, real *masses, real *end)
-{
-    LANE_UNROLL
-    for (int i = 0; LANE_COPIES && i < n; i++)
-        masses[i] = m[i];
-    LANE_UNROLL
-    for (int c = 0; LANE_COPIES && c < 6; c++) {
-        LANE_UNROLL
-        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
-            end[c * n + i] = after[c * n + i];
-    }
-    const guard_copies copies = {LANE_COPIES ? masses : m, LANE_COPIES ? end : after};
-    return copies;
-}
 
 /* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. */
 /* long: inlined; the state of the step loop */
@@ -319,18 +302,25 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
         guard_bodies(n, m, guard, after, now);
         stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
     }
-    bool begins = sleeps && team_any_beside(nested_ends(guard, live));
-    if (begins && was_awake)
-        begins = team_any_beside(nested_tries(guard));
+    const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
     if (lane_any(stirs) || begins) {
         lane_guard of = *guard;
-        const guard_copies copies = guard_copy(n, m, after, masses, end);
+        LANE_UNROLL
+        for (int i = 0; LANE_COPIES && i < n; i++)
+            masses[i] = m[i];
+        LANE_UNROLL
+        for (int c = 0; LANE_COPIES && c < 6; c++) {
+            LANE_UNROLL
+            for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+                end[c * n + i] = after[c * n + i];
+        }
+        const real *bodies = LANE_COPIES ? masses : m, *then = LANE_COPIES ? end : after;
         if (begins) {
-            guard_rest(k, id, n, copies.m, copies.end, h, lane_rough(propagator_kicks(n, after, step)), &of);
+            guard_begin(k, id, n, bodies, then, h, lane_rough(propagator_kicks(n, after, step)), &of);
             nested_take(&of, guard);
         }
         if (lane_any(stirs))
-            stirs = stirs & guard_again(k, id, n, copies.m, guard_kept(n, room, copy), copies.end, h, &of);
+            stirs = stirs & guard_again(k, id, n, bodies, guard_kept(n, room, copy), then, h, &of);
     }
     guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live)));
     return stirs;
@@ -454,7 +444,7 @@ LANE_FN const real *guard_kept(int n, const real *room, real *copy)
 }
 
 /* Begins a sleep of what guard_share has shared, called with a copy. */
-LANE_CALLED_FN void guard_rest(const shoal_kernel_args *k, lane_id id, rough h, rough kicks, lane_guard *guard)
+LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, rough h, rough kicks, lane_guard *guard)
 {
     guard_at now[TEAM_BODIES];
     LANE_UNROLL_TEAM
@@ -472,9 +462,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
     const bool sleeps = nested_asks(k, TEAM_BODIES), was_awake = guard->awake;
     if (sleeps)
         nested_spend(n, after, step, guard);
-    bool begins = sleeps && team_any_beside(nested_ends(guard, live) & team_owns());
-    if (begins && was_awake)
-        begins = team_any_beside(nested_tries(guard));
+    const bool begins = sleeps && nested_begins(nested_ends(guard, live) & team_owns(), guard);
     mask stirs = false;
     if (was_awake || begins)
         guard_share(0, n, m, after, guard);
@@ -482,7 +470,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
         stirs = guard_look(k, id, 0, h, guard);
     if (begins) {
         lane_guard of = *guard;
-        guard_rest(k, id, h, lane_rough(propagator_kicks(n, after, step)), &of);
+        guard_begin(k, id, h, lane_rough(propagator_kicks(n, after, step)), &of);
         nested_take(&of, guard);
     }
     guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live) & team_owns()));

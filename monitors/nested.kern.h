@@ -4,8 +4,8 @@
  * sleep ends before the kicks and jumps of a map (PROPAGATOR_KICKS) can have closed the gaps.
  *
  * Between kicks and jumps each planet stays between q = a (1 - e) and Q = a (1 + e) of its Kepler orbit. A kick changes
- * the velocity by dv, a jump the place by dx. From a = -mu / 2E and the eccentricity vector follow, with v^2 <= (mu / a)
- * (1 + e) / (1 - e) and r v <= (mu a)^(1/2):
+ * the velocity by dv, a jump the place by dx. From a = -mu / 2E and the eccentricity vector follow, with
+ * v^2 <= (mu / a) (1 + e) / (1 - e) and r v <= (mu a)^(1/2):
  *
  *     |dq|, |dQ| <= 2 (a^3 / mu)^(1/2) ((1 + e) ((1 + e) / (1 - e))^(1/2) + 1) |dv|
  *     |dq|, |dQ| <= (2 (1 + e) / (1 - e)^2 + (2 + e) / (1 - e)) |dx|
@@ -20,9 +20,9 @@
  *
  *     the cubic between the ends of a step, which monitors look at, leaves the orbit by at most h^4 / 384 times the
  *     fourth derivative of the place, and that is below 10 mu^2 / q^5 for e < 0.63;
- *     the reserve. At gaps above beta (q + Q) accelerations are below mu sum (m_i / m_0) / (2 q beta)^2. In mvs the kick
- *     at the end of a step bends the cubic by 2 h^2 |a| / 27, which must be below the gap; in Jacobi coordinates a
- *     corrector, whose kicks add up to 0.83 h |a| at most, must not close it.
+ *     the reserve. At gaps above beta (q + Q) accelerations are below mu sum (m_i / m_0) / (2 q beta)^2. In mvs the
+ *     kick at the end of a step bends the cubic by 2 h^2 |a| / 27, which must be below the gap; in Jacobi coordinates
+ *     a corrector, whose kicks add up to 0.83 h |a| at most, must not close it.
  *
  * A step costs rate |h| + cost sum |h a|, of all kicks. In mvs those at its end count for the start of the next step,
  * too, so what is left tells whether the next step must be looked at. In Jacobi coordinates it tells of the last one:
@@ -64,11 +64,14 @@ LANE_FN void nested_break(mask where, lane_guard *guard)
     guard->awake = guard->awake || team_any_beside(where);
 }
 
-/* Whether it is time to try; asked after each step that is looked at. */
-LANE_FN mask nested_tries(lane_guard *guard)
+/* Whether one is begun where these lanes have none: at once after the last one, else after a rest. */
+LANE_FN bool nested_begins(mask ends, lane_guard *guard)
 {
-    guard->rest = guard->rest - guard_set(1.0);
-    return guard->rest < guard_set(0.0);
+    if (!team_any_beside(ends))
+        return false;
+    if (guard->awake)
+        guard->rest = guard->rest - guard_set(1.0);
+    return !guard->awake || team_any_beside(guard->rest < guard_set(0.0));
 }
 
 /* A sleep that began on a copy. */

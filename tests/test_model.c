@@ -892,7 +892,8 @@ static void what_is_wrong_is_refused(void **state)
     shoal_study_destroy(&study);
 }
 
-/* The same ln L on a CPU and in two ways on a GPU, to 1e-12 of the sum's largest term; scale: of the first parameter. */
+/* The same ln L on a CPU and in two ways on a GPU, to 1e-12 of the sum's largest term; scale: of the first
+ * parameter. */
 static void compare_engines(shoal_context *context, const char *const ways[2], const char *planets,
                             const char *parameters, double scale)
 {

@@ -29,9 +29,9 @@
  *     PROPAGATOR_PLAIN 1                the first six slots are positions, barycentric or from body 0, and barycentric
  *                                       velocities, and the view needs no others: monitors of pairs need not see
  *                                       every step (guard.kern.h)
- *     PROPAGATOR_KICKS 1                it moves bodies on Kepler orbits and kicks them: while these orbits cannot meet,
+ *     PROPAGATOR_KICKS 1                it moves bodies on Kepler orbits and kicks them: while these cannot meet,
  *                                       monitors of pairs sleep (nested.kern.h). propagator_kicks(n, s, h) is the sum
- *                                       of |h a|, of all components, over the kicks of the last step; if it is PLAIN,
+ *                                       of |h a|, of all components, over the kicks of the last step. If it is PLAIN,
  *                                       they are at both ends of the step, and the bodies jump as in mvs
  *     PROPAGATOR_NOTES                  numbers after those of the system that are of the last step alone
  *     PROPAGATOR_RESTS 1                steps of length 0 are cheap for every state. Lanes whose systems have stopped

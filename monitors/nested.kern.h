@@ -71,7 +71,7 @@ LANE_FN bool nested_begins(mask ends, lane_guard *guard)
         return false;
     if (guard->awake)
         guard->rest = guard->rest - guard_set(1.0);
-    return !guard->awake || team_any_beside(guard->rest < guard_set(0.0));
+    return !guard->awake || team_any_beside(ends & (guard->rest < guard_set(0.0)));
 }
 
 /* A sleep that began on a copy. */

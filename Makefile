@@ -116,6 +116,7 @@ KERNEL_N ?= 2 3 4 5 6 7 8 9
 # Propagators with a short step, where a fixed body count pays most, have all of these; the others have a few, and any.
 KERNEL_FULL := hermite4 leapfrog mvs
 KERNEL_SOME ?= 2 3 4 5
+KERNEL_SOME_mvs_jacobi := 8# TRAPPIST-1's likelihood
 # For a few systems, which a core advances one group of four lanes at a time: these of them, and any; empty: none.
 KERNEL_FEW ?= 2 3 4 5 9
 # Those that set systems aside on a GPU, for which the CPU's threads go on with some of them (core/engine/hosted.c).
@@ -128,7 +129,7 @@ KERNEL_SAN ?= $(PROPAGATORS)
 # The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
 spared = $(if $(filter $1,$(KERNEL_FULL)),,$(SAN_FLAGS))
 test_lanes_of = $(if $(call spared,$2),,$(filter-out $(arch_lanes_$1) $(if $(call kernel_few_of,$1,$2),4),$(KERNEL_TEST_LANES)))
-kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME),$(KERNEL_N)))
+kernel_n = $(if $(filter $1,$(KERNEL_FULL)),$(KERNEL_N),$(filter $(KERNEL_SOME) $(KERNEL_SOME_$1),$(KERNEL_N)))
 arch_flags_v3 := -march=x86-64-v3
 arch_flags_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 arch_flags_neon :=

@@ -483,8 +483,7 @@ LANE_FN mask propagator_beyond(const shoal_kernel_args *k, int n, const real *m,
             sum = lane_fma(s[c * n + i], s[c * n + i],
                            lane_fma(t2 * s[(JACOBI_V + c) * n + i], s[(JACOBI_V + c) * n + i], sum));
     }
-    total = total / m[0];
-    return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= lane_set(limit * limit));
+    return lane_not((3.0 / XYZ * 1.25) * total * total * sum <= limit * limit * (m[0] * m[0]));
 }
 
 #endif

@@ -43,32 +43,6 @@ LANE_FN int guard_has_star(const shoal_kernel_args *k)
     return has;
 }
 
-/* Whether the next step is looked at; after one that is not, nothing is known of the pairs. */
-LANE_FN void guard_set_awake(lane_guard *guard, bool awake)
-{
-    const bool falls_asleep = guard->awake && !awake;
-    guard->awake = awake;
-    if (falls_asleep) {
-        LANE_UNROLL
-        for (int pair = 0; pair < GUARD_PAIRS; pair++)
-            guard->apart[pair] = guard_set(-1.0);
-    }
-}
-
-LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
-{
-    const real star = lane_load(k->bodies, id, SHOAL_M, n * SHOAL_QUANTITIES);
-    guard->inverse = lane_rough(1.0 / star);
-    guard->star = guard->planets = guard->hill = guard_set(0.0);
-    guard->left = guard->rate = guard->cost = guard->rest = guard_set(0.0);
-    guard->awake = true;
-    guard_set_awake(guard, false);
-    guard->awake = true;
-#define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
-#include "monitors/list.h"
-#undef MONITOR
-}
-
 /* Raise *sought to the square below which a distance of the pair i < j is worth a look once it has turned. Returns the
  * lanes in which a monitor must see the pair anyway. */
 LANE_FN mask guard_sought(const shoal_kernel_args *k, lane_id id, int n, int i, int j, rough *sought)
@@ -159,6 +133,33 @@ LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard
 }
 
 #include "monitors/nested.kern.h"
+
+/* Whether the next step is looked at; after one that is not, nothing is known of the pairs. */
+LANE_FN void guard_set_awake(lane_guard *guard, bool awake)
+{
+    const bool falls_asleep = guard->awake && !awake;
+    guard->awake = awake;
+    if (falls_asleep) {
+        LANE_UNROLL
+        for (int pair = 0; pair < GUARD_PAIRS; pair++)
+            guard->apart[pair] = guard_set(-1.0);
+    }
+}
+
+LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
+{
+    const real star = lane_load(k->bodies, id, SHOAL_M, n * SHOAL_QUANTITIES);
+    guard->inverse = lane_rough(1.0 / star);
+    guard->star = guard->planets = guard->hill = guard_set(0.0);
+    guard->left = guard->rate = guard->cost = guard->rest = guard_set(0.0);
+    guard->pause = guard_set(NESTED_REST);
+    guard->awake = true;
+    guard_set_awake(guard, false);
+    guard->awake = true;
+#define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
+#include "monitors/list.h"
+#undef MONITOR
+}
 
 #if TEAM == 1
 
@@ -292,6 +293,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
 {
     const rough h = lane_rough(step);
     const bool sleeps = nested_asks(k, n), was_awake = guard->awake;
+    const mask asleep = sleeps ? guard->left > guard_set(0.0) : step != step; /* beside others that are awake */
     mask stirs = step != step;
     guard_at now[LANE_ROOM(n)];
     real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
@@ -300,7 +302,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
         nested_spend(n, after, step, guard);
     if (was_awake) {
         guard_bodies(n, m, guard, after, now);
-        stirs = guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
+        stirs = lane_not(asleep) & guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
     }
     const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
     if (lane_any(stirs) || begins) {
@@ -460,6 +462,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
 {
     const rough h = lane_rough(step);
     const bool sleeps = nested_asks(k, TEAM_BODIES), was_awake = guard->awake;
+    const mask ended = !(guard->left > 0) & team_owns(); /* else asleep beside teams that are awake */
     if (sleeps)
         nested_spend(n, after, step, guard);
     const bool begins = sleeps && nested_begins(nested_ends(guard, live) & team_owns(), guard);
@@ -467,7 +470,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
     if (was_awake || begins)
         guard_share(0, n, m, after, guard);
     if (was_awake)
-        stirs = guard_look(k, id, 0, h, guard);
+        stirs = (!sleeps || team_any(ended)) & guard_look(k, id, 0, h, guard);
     if (begins) {
         lane_guard of = *guard;
         guard_begin(k, id, h, lane_rough(propagator_kicks(n, after, step)), &of);

@@ -47,10 +47,11 @@ typedef struct lane_view {
  * `planets` + `hill` r^2, r the larger distance from body 0 or half of the larger semi-major axis, which is less. */
 typedef struct lane_guard {
     rough star, planets, hill;
-    rough inverse;                /* 1 / mass of body 0 */
-    rough left, rate, cost, rest; /* of a sleep (nested.kern.h): beta, less what was spent; steps to the next try */
-    bool awake;                   /* the next step is looked at */
-    rough apart[GUARD_PAIRS];     /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
+    rough inverse;            /* 1 / mass of body 0 */
+    rough left, rate, cost;   /* of a sleep (nested.kern.h): beta, less what was spent */
+    rough rest, pause;        /* steps to the next try, and after it */
+    bool awake;               /* the next step is looked at */
+    rough apart[GUARD_PAIRS]; /* of the pairs of this thread: above 0 if it was seen to part (guard.kern.h) */
 } lane_guard;
 
 /* The components of n vectors, without their signs, in sum; a thread of one component takes it for all three. */

@@ -32,7 +32,10 @@
 #define SHOAL_NESTED_KERN_H
 
 #define NESTED_ROOM 0.125 /* beta at most */
-enum { NESTED_BODIES = 16 /* at most */, NESTED_REST = 16 /* steps from a vain try to the next */ };
+enum { NESTED_BODIES = 16 /* at most */ };
+/* A try costs as much as two steps: a sleep that promises fewer steps than NESTED_WORTH is none, and after it a rest
+ * follows, of twice as many steps as the last one. */
+enum { NESTED_WORTH = 32, NESTED_REST = 16, NESTED_LONGEST = 512 };
 
 /* Whether a guard of n bodies sleeps. */
 LANE_FN bool nested_asks(const shoal_kernel_args *k, int n)
@@ -60,7 +63,7 @@ LANE_FN mask nested_ends(const lane_guard *guard, mask live)
 LANE_FN void nested_break(mask where, lane_guard *guard)
 {
     guard->left = rough_select(where, guard_set(-1.0), guard->left);
-    guard->rest = rough_select(where, guard_set(NESTED_REST), guard->rest);
+    guard->rest = rough_select(where, guard->pause, guard->rest);
     guard->awake = guard->awake || team_any_beside(where);
 }
 
@@ -77,7 +80,8 @@ LANE_FN bool nested_begins(mask ends, lane_guard *guard)
 /* A sleep that began on a copy. */
 LANE_FN void nested_take(const lane_guard *from, lane_guard *guard)
 {
-    guard->left = from->left, guard->rate = from->rate, guard->cost = from->cost, guard->rest = from->rest;
+    guard->left = from->left, guard->rate = from->rate, guard->cost = from->cost;
+    guard->rest = from->rest, guard->pause = from->pause;
 }
 
 /* A planet's orbit. */
@@ -182,9 +186,15 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
     of.beta = guard_set(0.98) * (of.beta - nested_reserve(&of, masses, length));
     guard->rate = NESTED_ALONE ? zero : of.jump * of.recoil;
     guard->cost = of.cost;
-    guard->left = of.beta - rough_fma(of.cost, kicks, guard->rate * length);
-    const mask sleeps = (of.beta > guard_set(1e-3)) & (of.beta > guard_set(8.0) * length * guard->rate);
-    guard->rest = rough_select(sleeps, zero, guard_set(NESTED_REST));
+    const rough spent = rough_fma(of.cost, kicks, guard->rate * length);
+    const mask sleeps = (of.beta > guard_set(1e-3)) & (of.beta > guard_set(NESTED_WORTH) * spent);
+    const mask rests = guard->rest > zero; /* still: another lane tries */
+    const rough rest = rough_select(rests, guard->rest, guard->pause),
+                pause = rough_select(rests, guard->pause,
+                                     rough_min(guard->pause + guard->pause, guard_set(NESTED_LONGEST)));
+    guard->left = rough_select(sleeps, of.beta - spent, guard_set(-1.0));
+    guard->rest = rough_select(sleeps, zero, rest);
+    guard->pause = rough_select(sleeps, guard_set(NESTED_REST), pause);
 }
 
 #endif

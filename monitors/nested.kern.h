@@ -92,12 +92,13 @@ typedef struct nested_orbit {
 
 /* What bounds the sleep of a system. */
 typedef struct nested_bounds {
-    rough beta, cost, jump, recoil, w, pull; /* the largest h^2 mu / q^3 and mu / q^2 */
+    rough beta, cost, jump, recoil, w, pull; /* w, pull: the largest h^2 mu / q^3 and mu / q^2 */
+    mask holds;                              /* the bounds */
 } nested_bounds;
 
 LANE_FN void nested_add(guard_at at, rough mu, rough ratio, rough h, mask there, nested_orbit *orbit, nested_bounds *of)
 {
-    const rough zero = guard_set(0.0), one = guard_set(1.0), none = guard_set(-1.0);
+    const rough zero = guard_set(0.0), one = guard_set(1.0);
     const rough v2 = guard_dot(at.u, at.v, at.w, at.u, at.v, at.w), rv = guard_dot(at.x, at.y, at.z, at.u, at.v, at.w);
     const rough inverse = rough_fma(guard_set(2.0), one / rough_sqrt(at.size2), -(v2 / mu)),
                 l2 = rough_fma(at.size2, v2, -(rv * rv)), a = one / inverse;
@@ -110,7 +111,7 @@ LANE_FN void nested_add(guard_at at, rough mu, rough ratio, rough h, mask there,
     orbit->q = q;
     orbit->Q = a * (one + e);
     orbit->there = there;
-    of->beta = rough_select(there & lane_not(holds), none, of->beta);
+    of->holds = of->holds & (holds | lane_not(there));
     of->cost = rough_max(
         of->cost,
         rough_select(there, guard_set(2.7) * rough_sqrt(a / mu) * (a / q) * rough_fma(up, rough_sqrt(stretch), one),
@@ -151,7 +152,7 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
 {
     const rough zero = guard_set(0.0), one = guard_set(1.0), length = rough_abs(h), star = lane_rough(m[0]);
     nested_orbit orbit[LANE_ROOM(n)];
-    nested_bounds of = {guard_set(NESTED_ROOM), zero, zero, zero, zero, zero};
+    nested_bounds of = {guard_set(NESTED_ROOM), zero, zero, zero, zero, zero, zero == zero};
     rough masses = zero, shift = zero; /* in units of the star's; of the barycentre of the bodies before */
     LANE_KEEP_ROLLED
     for (int i = 1; i < n; i++) {
@@ -162,12 +163,13 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
         const rough moves = NESTED_ALONE ? guard_set(1.0 + NESTED_ROOM) * ratio * orbit[i].Q : zero;
         orbit[i].q = orbit[i].q - shift;
         orbit[i].Q = orbit[i].Q + shift;
+        of.holds = of.holds & ((orbit[i].q > zero) | lane_not(is_there(m[i])));
         shift = shift + rough_select(is_there(m[i]), moves, zero);
     }
     /* relative; astrocentric orbits have the recoil of body 0 in their velocity and feel other masses; e < 0.63 */
     const rough apart = rough_fma(of.cost, of.recoil, guard_set(9.0) * masses),
                 wide = guard_set(1.0 + NESTED_ROOM + 0.01) + apart;
-    of.beta = rough_select(apart < guard_set(0.25), of.beta, guard_set(-1.0));
+    of.holds = of.holds & (apart < guard_set(0.25));
     LANE_KEEP_ROLLED
     for (int i = 0; i < n; i++) {
         if (i == 0 && !guard_has_star(k))
@@ -180,14 +182,15 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
             const rough planets = rough_fma(guard_set(0.25) * guard->hill * axis, axis, guard->planets);
             const rough reach2 = rough_max(i == 0 ? guard->star : planets, sought);
             const rough beta = i == 0 ? nested_star(orbit[j], reach2, apart) : nested_pair(orbit[i], orbit[j], reach2);
-            of.beta = rough_min(of.beta, rough_select(holds, guard_set(-1.0), beta));
+            of.beta = rough_min(of.beta, beta);
+            of.holds = of.holds & lane_not(holds);
         }
     }
     of.beta = guard_set(0.98) * (of.beta - nested_reserve(&of, masses, length));
     guard->rate = NESTED_ALONE ? zero : of.jump * of.recoil;
     guard->cost = of.cost;
     const rough spent = rough_fma(of.cost, kicks, guard->rate * length);
-    const mask sleeps = (of.beta > guard_set(1e-3)) & (of.beta > guard_set(NESTED_WORTH) * spent);
+    const mask sleeps = of.holds & (of.beta > guard_set(1e-3)) & (of.beta > guard_set(NESTED_WORTH) * spent);
     const mask rests = guard->rest > zero; /* still: another lane tries */
     const rough rest = rough_select(rests, guard->rest, guard->pause),
                 pause = rough_select(rests, guard->pause,

@@ -134,16 +134,20 @@ LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard
 
 #include "monitors/nested.kern.h"
 
-/* Whether the next step is looked at; after one that is not, nothing is known of the pairs. */
+/* Nothing is known of the pairs. */
+LANE_FN void guard_forget(lane_guard *guard)
+{
+    LANE_UNROLL
+    for (int pair = 0; pair < GUARD_PAIRS; pair++)
+        guard->apart[pair] = guard_set(-1.0);
+}
+
+/* Whether the next step is looked at; of pairs that are not, nothing is known. */
 LANE_FN void guard_set_awake(lane_guard *guard, bool awake)
 {
-    const bool falls_asleep = guard->awake && !awake;
+    if (guard->awake && !awake)
+        guard_forget(guard);
     guard->awake = awake;
-    if (falls_asleep) {
-        LANE_UNROLL
-        for (int pair = 0; pair < GUARD_PAIRS; pair++)
-            guard->apart[pair] = guard_set(-1.0);
-    }
 }
 
 LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guard *guard)
@@ -154,8 +158,7 @@ LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guar
     guard->left = guard->rate = guard->cost = guard->rest = guard_set(0.0);
     guard->pause = guard_set(NESTED_REST);
     guard->awake = true;
-    guard_set_awake(guard, false);
-    guard->awake = true;
+    guard_forget(guard);
 #define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_guard(k, id, n, guard);)
 #include "monitors/list.h"
 #undef MONITOR

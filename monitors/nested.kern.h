@@ -151,7 +151,7 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
                           rough kicks, lane_guard *guard)
 {
     const rough zero = guard_set(0.0), one = guard_set(1.0), length = rough_abs(h), star = lane_rough(m[0]);
-    nested_orbit orbit[LANE_ROOM(n)];
+    nested_orbit orbit[SYSTEM_ROOM(n)];
     nested_bounds of = {guard_set(NESTED_ROOM), zero, zero, zero, zero, zero, zero == zero};
     rough masses = zero, shift = zero; /* in units of the star's; of the barycentre of the bodies before */
     LANE_KEEP_ROLLED

@@ -99,6 +99,67 @@ LANE_FN mask guard_first(guard_at p, rough h, rough reach2, rough sought, rough 
     return (d2 < rough_fma(more, rough_max(reach2, sought), slack)) | ((moves + few > zero) & near);
 }
 
+/* The relative motion at fraction t of the step: position, velocity and acceleration, times powers of h. */
+typedef struct guard_moment {
+    rough x, y, z, u, v, w, a, b, c;
+} guard_moment;
+
+/* One coordinate: from x, u to x1, u1, the velocities times h. */
+LANE_FN void guard_cubic(rough x, rough u, rough x1, rough u1, rough t, rough *at, rough *speed, rough *bend)
+{
+    const rough two = guard_set(2.0), three = guard_set(3.0), step = x1 - x, twist = u + u1 - two * step,
+                first = three * step - two * u - u1;
+    *at = rough_fma(t, rough_fma(t, rough_fma(t, twist, first), u), x);
+    *speed = rough_fma(t, rough_fma(t, three * twist, two * first), u);
+    *bend = two * rough_fma(t, three * twist, first);
+}
+
+LANE_FN guard_moment guard_at_moment(guard_at a, guard_at b, rough h, rough t)
+{
+    guard_moment m;
+    guard_cubic(a.x, h * a.u, b.x, h * b.u, t, &m.x, &m.u, &m.a);
+    guard_cubic(a.y, h * a.v, b.y, h * b.v, t, &m.y, &m.v, &m.b);
+    guard_cubic(a.z, h * a.w, b.z, h * b.w, t, &m.z, &m.w, &m.c);
+    return m;
+}
+
+/* Half the second derivative of the squared distance is p'^2 + p . p''. On the cubic p'' is between its ends, p in the
+ * hull of four points. */
+LANE_FN mask guard_convex(guard_at a, guard_at b, rough h)
+{
+    const rough zero = guard_set(0.0), third = guard_set(1.0 / 3.0) * h;
+    const guard_moment begin = guard_at_moment(a, b, h, zero), end = guard_at_moment(a, b, h, guard_set(1.0));
+    const rough x[4] = {a.x, rough_fma(third, a.u, a.x), rough_fma(-third, b.u, b.x), b.x},
+                y[4] = {a.y, rough_fma(third, a.v, a.y), rough_fma(-third, b.v, b.y), b.y},
+                z[4] = {a.z, rough_fma(third, a.w, a.z), rough_fma(-third, b.w, b.z), b.z};
+    rough least = guard_dot(x[0], y[0], z[0], begin.a, begin.b, begin.c);
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < 4; i++)
+        least = rough_min(least, rough_min(guard_dot(x[i], y[i], z[i], begin.a, begin.b, begin.c),
+                                           guard_dot(x[i], y[i], z[i], end.a, end.b, end.c)));
+    return least > zero;
+}
+
+/* Whether the pair may have come nearer than `sought`, squared. Where the squared distance is convex, it is above its
+ * tangent at any moment, for which a Newton step has that of the least distance. */
+LANE_FN mask guard_nearer(guard_at a, guard_at b, rough h, rough sought, rough size2)
+{
+    const rough zero = guard_set(0.0), one = guard_set(1.0);
+    const rough before = guard_dot(a.x, a.y, a.z, a.u, a.v, a.w), after = guard_dot(b.x, b.y, b.z, b.u, b.v, b.w);
+    rough t = rough_max(rough_min(before / (before - after), one), zero), d2 = zero, slope = zero;
+    LANE_UNROLL_FULLY
+    for (int round = 0; round < 2; round++) {
+        const guard_moment m = guard_at_moment(a, b, h, t);
+        d2 = guard_dot(m.x, m.y, m.z, m.x, m.y, m.z);
+        slope = guard_dot(m.x, m.y, m.z, m.u, m.v, m.w);
+        const rough curve = guard_dot(m.u, m.v, m.w, m.u, m.v, m.w) + guard_dot(m.x, m.y, m.z, m.a, m.b, m.c);
+        t = round == 0 ? rough_max(rough_min(t - slope / curve, one), zero) : t;
+    }
+    const rough least = d2 - guard_set(2.0) * rough_abs(slope);
+    return lane_not(guard_convex(a, b, h) &
+                    (guard_set(0.9996) * least > rough_fma(guard_set(2e-8), size2, sought)));
+}
+
 /* a, b: the pair at both ends. */
 LANE_FN mask guard_second(guard_at a, guard_at b, rough h, rough reach2, rough sought, int with_star)
 {
@@ -107,9 +168,12 @@ LANE_FN mask guard_second(guard_at a, guard_at b, rough h, rough reach2, rough s
     const rough second = rough_fma(third, guard_dot(a.u, a.v, a.w, x, y, z), first),
                 before = rough_fma(-third, guard_dot(b.u, b.v, b.w, x, y, z), last);
     const rough least = rough_max(rough_min(rough_min(first, second), rough_min(before, last)), zero);
-    const rough size2 = rough_max(a.size2, b.size2),
-                bound = rough_fma(guard_set(1.01), rough_max(reach2, sought), guard_set(4e-10) * size2);
-    const mask near = lane_not(guard_set(0.98) * least * least > (first + last) * bound);
+    const rough size2 = rough_max(a.size2, b.size2), slack = guard_set(4e-10) * size2, more = guard_set(1.01),
+                hull = guard_set(0.98) * least * least;
+    mask near = lane_not(hull > (first + last) * rough_fma(more, reach2, slack));
+    const mask nearer = lane_not(hull > (first + last) * rough_fma(more, sought, slack));
+    if (lane_any(nearer & lane_not(near)))
+        near = near | (nearer & guard_nearer(a, b, h, sought, size2));
     if (!with_star)
         return near;
     const rough d2 = guard_dot(b.x, b.y, b.z, b.x, b.y, b.z), u2 = guard_dot(b.u, b.v, b.w, b.u, b.v, b.w) * h * h,

@@ -14,6 +14,7 @@
 #include "core/kernel/known.kern.h"
 
 enum { PAIR_SAMPLES = 16, PAIR_BISECTIONS = 50 };
+#define PAIR_NEWTON 1e-8 /* of the step: after so small a change the next one is below the roundings */
 
 /* Relative motion of bodies i, j at one end of a step. */
 typedef struct lane_pair {
@@ -93,10 +94,27 @@ typedef struct pair_closest {
     real d2, fraction;
 } pair_closest;
 
-/* a, b: the relative motion at both ends of the step. */
+/* Half the first and half the second derivative of the squared distance, by the fraction of the step. */
+typedef struct pair_slope {
+    real first, second;
+} pair_slope;
+
+LANE_FN void pair_add_slope(real x, real v, real x1, real v1, real t, pair_slope *slope)
+{
+    const real step = x1 - x, twist = v + v1 - 2.0 * step, bend = 3.0 * step - 2.0 * v - v1;
+    const real at = lane_fma(t, lane_fma(t, lane_fma(t, twist, bend), v), x),
+               speed = lane_fma(t, lane_fma(t, 3.0 * twist, 2.0 * bend), v),
+               change = 2.0 * lane_fma(t, 3.0 * twist, bend);
+    slope->first = lane_fma(at, speed, slope->first);
+    slope->second = lane_fma(at, change, lane_fma(speed, speed, slope->second));
+}
+
+/* a, b: the relative motion at both ends of the step. The least of some samples begins Newton's method, which bisects
+ * where a step would leave the neighbourhood. */
 LANE_RARE_FN pair_closest pair_nearest(lane_pair a, lane_pair b, real h)
 {
-    real best_t = lane_set(0.0), best = pair_distance2(a, b, h, best_t);
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    real best_t = zero, best = pair_distance2(a, b, h, best_t);
     LANE_KEEP_ROLLED
     for (int i = 1; i <= PAIR_SAMPLES; i++) {
         real t = lane_set(i / (double)PAIR_SAMPLES), d2 = pair_distance2(a, b, h, t);
@@ -104,20 +122,24 @@ LANE_RARE_FN pair_closest pair_nearest(lane_pair a, lane_pair b, real h)
         best = lane_select(nearer, d2, best);
         best_t = lane_select(nearer, t, best_t);
     }
-    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, lane_set(0.0)),
-         high = lane_min(best_t + 1.0 / PAIR_SAMPLES, lane_set(1.0));
+    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, zero), high = lane_min(best_t + 1.0 / PAIR_SAMPLES, one), t = best_t;
+    mask goes_on = t == t;
     LANE_KEEP_ROLLED
-    for (int i = 0; i < PAIR_BISECTIONS; i++) { /* ternary search: each round leaves two thirds */
-        real t1 = low + (high - low) * lane_set(1.0 / 3.0), t2 = high - (high - low) * lane_set(1.0 / 3.0);
-        mask left = pair_distance2(a, b, h, t1) < pair_distance2(a, b, h, t2);
-        high = lane_select(left, t2, high);
-        low = lane_select(left, low, t1);
+    for (int i = 0; i < PAIR_BISECTIONS && lane_any(goes_on); i++) {
+        pair_slope slope = {zero, zero};
+        pair_add_slope(a.x, h * a.vx, b.x, h * b.vx, t, &slope);
+        pair_add_slope(a.y, h * a.vy, b.y, h * b.vy, t, &slope);
+        pair_add_slope(a.z, h * a.vz, b.z, h * b.vz, t, &slope);
+        low = lane_select(slope.first < zero, t, low);
+        high = lane_select(slope.first < zero, high, t);
+        const real newton = t - slope.first / slope.second, middle = 0.5 * (low + high),
+                   next = lane_select((newton >= low) & (newton <= high), newton, middle), moved = lane_abs(next - t);
+        t = lane_select(goes_on, next, t);
+        goes_on = goes_on & (moved > lane_set(PAIR_NEWTON));
     }
-    real middle = 0.5 * (low + high), d2 = pair_distance2(a, b, h, middle);
-    mask nearer = d2 < best;
-    pair_closest closest;
-    closest.d2 = lane_select(nearer, d2, best);
-    closest.fraction = lane_select(nearer, middle, best_t);
+    const real d2 = pair_distance2(a, b, h, t);
+    const mask nearer = d2 < best;
+    const pair_closest closest = {lane_select(nearer, d2, best), lane_select(nearer, t, best_t)};
     return closest;
 }
 

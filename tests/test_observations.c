@@ -267,6 +267,47 @@ static void every_format_is_read(void **state)
     }
 }
 
+/* A letter is that of a body's name, and of a place only where names have no letters. */
+static void letters_are_those_of_names(void **state)
+{
+    static const struct {
+        const char names[3][SHOAL_NAME_SIZE];
+        int body[2]; /* of planets b and d; -1: none of these bodies */
+    } cases[] = {{{"star", "c", "b"}, {2, 3}},
+                 {{"star", "V1298 Tau c", "V1298 Tau b"}, {2, 3}},
+                 {{"star", "Kepler-51d", "e"}, {-1, 1}},
+                 {{"Sun", "Jupiter", "Saturn"}, {1, 3}},
+                 {{"star", "c", "d"}, {-1, 2}}};
+    shoal_context *context = context_of(state);
+    write_file("epoch,error,time,planet\n0,0.1,10,b\n0,0.1,20,d\n");
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        shoal_observations table;
+        shoal_observations_said said = nothing;
+        said.format = "transits";
+        said.time = "BJD_TDB - 2450000";
+        said.n_names = 3;
+        said.names = cases[i].names;
+        assert_ok(context, shoal_observations_read(context, "table", &said, &table));
+        for (int k = 0, row = 0; k < 2; k++)
+            if (cases[i].body[k] >= 0) {
+                assert_true(row < table.n && table.row[row].time == (k ? 20 : 10));
+                assert_int_equal(table.row[row++].body, cases[i].body[k]);
+            }
+        assert_int_equal(table.n, (cases[i].body[0] >= 0) + (cases[i].body[1] >= 0));
+        shoal_observations_release(&table);
+    }
+}
+
+static void epochs_are_julian_dates(void **state)
+{
+    (void)state;
+    near_to(shoal_time_epoch("BJD_TDB 2454833.0"), 2454833, 0, "BJD_TDB");
+    near_to(shoal_time_epoch("MJD_UTC 55000.5"), 2455001, 0, "MJD");
+    near_to(shoal_time_epoch("J2010.0"), 2455197.5, 0, "J");
+    assert_true(isnan(shoal_time_epoch("none")) && isnan(shoal_time_epoch("that of 1990")) &&
+                isnan(shoal_time_epoch("")) && isnan(shoal_time_epoch("JYEAR_TCB 2016.0")));
+}
+
 static void what_is_open_or_wrong_is_refused(void **state)
 {
     static const struct {
@@ -392,7 +433,7 @@ static void big_endian(FILE *out, const void *number, int size)
         fputc((int)(bits >> 8 * k & 255), out);
 }
 
-static void write_catalogue(long lost)
+static void write_catalogue(long lost, double gaia)
 {
     static const char *const names[] = {"pmra_hip",        "pmdec_hip",        "pmra_hip_error",  "pmdec_hip_error",
                                         "pmra_pmdec_hip",  "pmra_hg",          "pmdec_hg",        "pmra_hg_error",
@@ -433,7 +474,7 @@ static void write_catalogue(long lost)
         for (int k = 0; k < 3; k++)
             big_endian(out, &single, 4);
         for (int i = 0; i < N; i++) {
-            const double number = i >= 15 ? (i < 17 ? 1991.25 : 2016) : i % 5 == 4 ? 0.1 : 10 * star + i + 0.25;
+            const double number = i >= 15 ? (i < 17 ? 1991.25 : gaia) : i % 5 == 4 ? 0.1 : 10 * star + i + 0.25;
             big_endian(out, &number, 8);
         }
     }
@@ -449,7 +490,7 @@ static void a_star_of_the_catalogue_is_read(void **state)
     shoal_observations_said said = nothing;
     said.format = "hgca";
     said.object = "101";
-    write_catalogue(0);
+    write_catalogue(0, 2016);
     assert_ok(context, shoal_observations_read(context, "table", &said, &table));
     assert_int_equal(table.n, 6);
     for (int i = 0; i < 6; i++) {
@@ -470,7 +511,10 @@ static void a_star_of_the_catalogue_is_read(void **state)
     assert_int_equal(shoal_observations_read(context, "table", &said, &table), SHOAL_E_INPUT);
     assert_non_null(strstr(shoal_context_message(context), "no star has it"));
     said.object = "101";
-    write_catalogue(1);
+    write_catalogue(0, 2015.5);
+    assert_int_equal(shoal_observations_read(context, "table", &said, &table), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "the HGCA of Gaia EDR3"));
+    write_catalogue(1, 2016);
     assert_int_equal(shoal_observations_read(context, "table", &said, &table), SHOAL_E_INPUT);
     assert_non_null(strstr(shoal_context_message(context), "all rows of its table"));
     write_file("not this");
@@ -541,6 +585,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format_is_read),
+        cmocka_unit_test(letters_are_those_of_names),
+        cmocka_unit_test(epochs_are_julian_dates),
         cmocka_unit_test(what_is_open_or_wrong_is_refused),
         cmocka_unit_test(too_many_cells_are_refused),
         cmocka_unit_test(tdb_is_that_of_erfa),

@@ -196,6 +196,8 @@ static shoal_status take_row(const fits *f, long row, shoal_observations *table)
                 if (e == 0 || motions[i].to) {
                     snprintf(name, sizeof name, "epoch_%s_%s", axis[k], e ? motions[i].to : motions[i].from);
                     status = number_of(f, row, name, &times[e]);
+                    if (!status && (e || !motions[i].to) && i > 0 && !(times[e] > 2015.75 && times[e] < 2016.75))
+                        status = refuse(f, "the HGCA of Gaia EDR3, whose epochs of Gaia are near 2016");
                     const double jd = 2451545 + (times[e] - 2000) * 365.25;
                     times[e] = jd - table->zero + shoal_time_tdb(SHOAL_SCALE_TCB, jd) / 86400;
                 }

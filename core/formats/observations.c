@@ -468,7 +468,27 @@ static shoal_status check_time(reader *r)
     return SHOAL_OK;
 }
 
-/* The number of a planet: "b", "2", "K00137.02" of the object 137. False: another object's. */
+/* The letter of a planet's name: "b", "Kepler-51b", "HD 164922 b"; else 0. */
+static char letter_of(const char *name)
+{
+    const size_t length = strlen(name);
+    const char letter = length ? name[length - 1] : 0;
+    const bool ends = length < 2 || !isalpha((unsigned char)name[length - 2]);
+    return letter >= 'b' && letter <= 'z' && ends ? letter : 0;
+}
+
+/* The body with a letter, by its name; without names with letters by its place. */
+static int body_of_letter(const shoal_observations_said *said, char letter, bool *other)
+{
+    const int place = letter - 'a';
+    for (int i = 0; i < said->n_names; i++)
+        if (letter_of(said->names[i]) == letter)
+            return i;
+    *other = place < said->n_names && letter_of(said->names[place]);
+    return place;
+}
+
+/* The number of a planet: "b", "2", "K00137.02" of the object 137. *other: another object's. */
 static shoal_status read_body(const reader *r, const char *cell, int *body, bool *other)
 {
     double number;
@@ -485,7 +505,7 @@ static shoal_status read_body(const reader *r, const char *cell, int *body, bool
         return SHOAL_OK;
     }
     if (cell[0] >= 'b' && cell[0] <= 'z' && cell[1] == '\0') {
-        *body = cell[0] - 'a';
+        *body = body_of_letter(r->said, cell[0], other);
         return SHOAL_OK;
     }
     if (!shoal_number(cell, &number) || number != floor(number) || !(number >= 0 && number < 1000))

@@ -33,6 +33,8 @@ typedef struct shoal_time_meaning {
 /* "BJD_TDB - 2454833", "MJD_UTC", "BKJD", "JYEAR_TCB"; parts may be left out ("BJD - 2454833", "TDB"). False where the
  * text is none of these: *wrong, a phrase, says why. */
 bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char **wrong);
+/* The Julian date of an epoch: "BJD_TDB 2454833.0", "MJD_UTC 55000", "J2000.0"; NaN for other texts. */
+double shoal_time_epoch(const char *text);
 
 /*
  * shoal_time_tdb: TDB less a scale, seconds.
@@ -93,6 +95,8 @@ typedef struct shoal_observations_said {
     const char *object; /* a KOI ("137"), a Hipparcos number: of tables of many stars */
     double error;       /* of tables without errors, in the kind's unit; NaN = none */
     int body;           /* of tables of one planet, -1 = nothing */
+    int n_names;
+    const char (*names)[SHOAL_NAME_SIZE]; /* of the bodies: b is the one so called, "b" or "Kepler-51 b", if any is */
 } shoal_observations_said;
 
 /* Read a table. On failure there is nothing to release. */

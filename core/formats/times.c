@@ -75,6 +75,20 @@ bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char 
     return true;
 }
 
+double shoal_time_epoch(const char *text)
+{
+    const char *number = strrchr(text, ' '), *wrong;
+    double value;
+    if (text[0] == 'J' && shoal_number(text + 1, &value))
+        return 2451545 + (value - 2000) * 365.25;
+    char word[32] = "";
+    shoal_time_meaning meaning;
+    if (!number || (size_t)(number - text) >= sizeof word || !shoal_number(number + 1, &value))
+        return NAN;
+    memcpy(word, text, (size_t)(number - text));
+    return shoal_time_parse(word, &meaning, &wrong) && !meaning.years ? meaning.zero + value : NAN;
+}
+
 /* TAI - UTC since 1972, seconds; 0 before. */
 static double leap_seconds(double jd)
 {

@@ -610,7 +610,10 @@ static void every_distribution_stays_within_its_range(void **state)
         {"\"truncated_normal\"; mean = 0; sigma = 1; from = -1; to = 1;", -1, 1, 0, 0.044},
         {"\"rayleigh\"; sigma = 2;", 0, 20, 2.5066282746310002, 0.11},
         {"\"exponential\"; mean = 2;", 0, 40, 2, 0.16},
+        {"\"exponential\"; mean = 2; from = 1; to = 3;", 1, 3, 1.8360470, 0.046},
+        {"\"log_normal\"; mean = 0; sigma = 1; to = 1;", 0, 1, 0.5231565, 0.022},
         {"\"beta\"; alpha = 2; beta = 2;", 0, 1, 0.5, 0.018},
+        {"\"beta\"; alpha = 2; beta = 2; from = 0.5;", 0.5, 1, 0.6875, 0.011},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char text[1024];

@@ -73,16 +73,16 @@ enum { SHOAL_KERNELS = 7 };
     X(uniform, "from,to", "equal density between from and to")                                                        \
     X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                   \
     X(normal, "mean,sigma", "Gaussian; of an angle: a wrapped Gaussian")                                              \
-    X(truncated_normal, "mean,sigma,from,to", "Gaussian within from..to")                                             \
+    X(truncated_normal, "mean,sigma,from?,to?", "Gaussian above from, below to, or between both")                     \
     X(asymmetric_normal, "mode,plus,minus,from?,to?",                                                                 \
       "two halves of Gaussians that meet at the mode, of widths plus above and minus below it; within from..to")      \
     X(correlated_normal, "mean",                                                                                      \
       "Gaussian in common with all other such parameters: sample.covariance or sample.covariance_file")               \
-    X(log_normal, "mean,sigma", "the natural logarithm is Gaussian with this mean and sigma")                         \
+    X(log_normal, "mean,sigma,from?,to?", "the natural logarithm is Gaussian with this mean and sigma")               \
     X(rayleigh, "sigma,to?", "Rayleigh, below to; its mean is sigma sqrt(pi/2)")                                      \
-    X(exponential, "mean", "exponential")                                                                             \
+    X(exponential, "mean,from?,to?", "exponential; mean: of all above 0, also where there are bounds")                \
     X(isotropic, "from?,to?", "an inclination of random orientations, all or in a cone: equal density of its cosine") \
-    X(beta, "alpha?,beta?",                                                                                           \
+    X(beta, "alpha?,beta?,from?,to?",                                                                                 \
       "Beta distribution on 0..1; the default is Kipping's of eccentricities (doi:10.1093/mnrasl/slt075)")            \
     X(power_law, "from,to,exponent", "density as the value to the power of exponent, between from and to")
 

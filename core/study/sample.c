@@ -141,6 +141,16 @@ static double correlated_log_density(const shoal_sample *sample, const double *t
 
 /* ---- any distribution -------------------------------------------------------------------------------------------- */
 
+static double draw_unbounded(const gsl_rng *rng, const shoal_sample *sample)
+{
+    const double *p = sample->parameter;
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_log_normal: return gsl_ran_lognormal(rng, p[SHOAL_SAMPLE_mean], p[SHOAL_SAMPLE_sigma]);
+    case SHOAL_DISTRIBUTION_exponential: return gsl_ran_exponential(rng, p[SHOAL_SAMPLE_mean]);
+    default: return gsl_ran_beta(rng, p[SHOAL_SAMPLE_alpha], p[SHOAL_SAMPLE_beta]);
+    }
+}
+
 double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, int index)
 {
     uint64_t state = start_of(seed, id, index);
@@ -168,13 +178,17 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
     case SHOAL_DISTRIBUTION_rayleigh:
         u = isnan(P(to)) ? 0 : exp(-P(to) * P(to) / (2 * P(sigma) * P(sigma))); /* what is left above */
         return P(sigma) * sqrt(-2 * log(u + (1 - u) * gsl_rng_uniform_pos(&rng)));
-    case SHOAL_DISTRIBUTION_log_normal: return gsl_ran_lognormal(&rng, P(mean), P(sigma));
-    case SHOAL_DISTRIBUTION_exponential: return gsl_ran_exponential(&rng, P(mean));
+    case SHOAL_DISTRIBUTION_log_normal:
+    case SHOAL_DISTRIBUTION_exponential:
+    case SHOAL_DISTRIBUTION_beta:
+        if (isnan(P(from)) && isnan(P(to)))
+            return draw_unbounded(&rng, sample);
+        u = gsl_rng_uniform_pos(&rng);
+        return shoal_sample_quantile(sample, &u, 0);
     case SHOAL_DISTRIBUTION_isotropic:
         return acos(gsl_ran_flat(&rng, isnan(P(to)) ? -1 : cos(P(to) * sample->angle),
                                  isnan(P(from)) ? 1 : cos(P(from) * sample->angle))) /
                sample->angle;
-    case SHOAL_DISTRIBUTION_beta: return gsl_ran_beta(&rng, P(alpha), P(beta));
     }
 #undef P
     return NAN;
@@ -186,12 +200,46 @@ typedef struct normal_bounds {
     double low, high;
 } normal_bounds;
 
-static normal_bounds bounds_of(const double *p)
+/* from, to: NaN = none */
+static normal_bounds bounds_between(const double *p, double from, double to)
 {
-    const double low = (p[SHOAL_SAMPLE_from] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma],
-                 high = (p[SHOAL_SAMPLE_to] - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
+    const double low = isnan(from) ? -INFINITY : (from - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma],
+                 high = isnan(to) ? INFINITY : (to - p[SHOAL_SAMPLE_mean]) / p[SHOAL_SAMPLE_sigma];
     return low > 0 ? (normal_bounds){true, gsl_cdf_ugaussian_Q(low), gsl_cdf_ugaussian_Q(high)}
                    : (normal_bounds){false, gsl_cdf_ugaussian_P(low), gsl_cdf_ugaussian_P(high)};
+}
+
+static normal_bounds bounds_of(const double *p)
+{
+    return bounds_between(p, p[SHOAL_SAMPLE_from], p[SHOAL_SAMPLE_to]);
+}
+
+/* Of the logarithm of a number that has a log-normal distribution. */
+static normal_bounds log_bounds_of(const double *p)
+{
+    const double from = p[SHOAL_SAMPLE_from];
+    return bounds_between(p, from > 0 ? log(from) : NAN, log(p[SHOAL_SAMPLE_to]));
+}
+
+static double normal_between(normal_bounds of, double u)
+{
+    const double tail = of.low + u * (of.high - of.low);
+    return of.upper ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_ugaussian_Pinv(tail);
+}
+
+/* The part of an exponential distribution above `from` that is below `to`. */
+static double exponential_within(const double *p)
+{
+    const double from = fmax(p[SHOAL_SAMPLE_from], 0); /* NaN: 0 */
+    return isnan(p[SHOAL_SAMPLE_to]) ? 1 : -expm1((from - p[SHOAL_SAMPLE_to]) / p[SHOAL_SAMPLE_mean]);
+}
+
+/* What of a Beta distribution is below its bounds. */
+static void beta_bounds(const double *p, double below[2])
+{
+    const double from = fmax(p[SHOAL_SAMPLE_from], 0), to = fmin(p[SHOAL_SAMPLE_to], 1);
+    below[0] = gsl_cdf_beta_P(from, p[SHOAL_SAMPLE_alpha], p[SHOAL_SAMPLE_beta]);
+    below[1] = gsl_cdf_beta_P(to, p[SHOAL_SAMPLE_alpha], p[SHOAL_SAMPLE_beta]);
 }
 
 double shoal_sample_log_density(const shoal_sample *sample, const double *theta, int i)
@@ -228,15 +276,21 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
         return x >= 0 ? log(x) - 2 * log(P(sigma)) - z2 / 2 - log(within) : -INFINITY;
     }
     case SHOAL_DISTRIBUTION_log_normal:
-        return x > 0 ? log(gsl_ran_ugaussian_pdf(0) / P(sigma) / x) - gsl_pow_2((log(x) - P(mean)) / P(sigma)) / 2
+        return x > 0 ? log(gsl_ran_ugaussian_pdf(0) / P(sigma) / x) - gsl_pow_2((log(x) - P(mean)) / P(sigma)) / 2 -
+                           log(fabs(log_bounds_of(p).high - log_bounds_of(p).low))
                      : -INFINITY;
-    case SHOAL_DISTRIBUTION_exponential: return x >= 0 ? -x / P(mean) - log(P(mean)) : -INFINITY;
+    case SHOAL_DISTRIBUTION_exponential:
+        return x >= 0 ? (fmax(P(from), 0) - x) / P(mean) - log(P(mean) * exponential_within(p)) : -INFINITY;
     case SHOAL_DISTRIBUTION_isotropic: {
         const double least = isnan(P(from)) ? 1 : cos(P(from) * sample->angle),
                      most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
         return angle >= 0 && angle <= M_PI ? log(sin(angle) * sample->angle / (least - most)) : -INFINITY;
     }
-    case SHOAL_DISTRIBUTION_beta: return x >= 0 && x <= 1 ? log(gsl_ran_beta_pdf(x, P(alpha), P(beta))) : -INFINITY;
+    case SHOAL_DISTRIBUTION_beta: {
+        double parts[2];
+        beta_bounds(p, parts);
+        return x >= 0 && x <= 1 ? log(gsl_ran_beta_pdf(x, P(alpha), P(beta)) / (parts[1] - parts[0])) : -INFINITY;
+    }
     }
 #undef P
     return NAN;
@@ -255,12 +309,8 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
         return fmin(fmax(P(from) * exp(part), P(from)), P(to));
     }
     case SHOAL_DISTRIBUTION_normal: return P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u);
-    case SHOAL_DISTRIBUTION_truncated_normal: {
-        const normal_bounds of = bounds_of(p);
-        const double tail = of.low + u * (of.high - of.low),
-                     z = of.upper ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_ugaussian_Pinv(tail);
-        return fmin(fmax(P(mean) + P(sigma) * z, P(from)), P(to));
-    }
+    case SHOAL_DISTRIBUTION_truncated_normal:
+        return fmin(fmax(P(mean) + P(sigma) * normal_between(bounds_of(p), u), P(from)), P(to));
     case SHOAL_DISTRIBUTION_asymmetric_normal: return asymmetric_quantile(p, u);
     case SHOAL_DISTRIBUTION_correlated_normal: {
         double z[sample->rank + 1];
@@ -272,17 +322,37 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
         const double within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
         return P(sigma) * sqrt(-2 * log1p(-u * within));
     }
-    case SHOAL_DISTRIBUTION_log_normal: return exp(P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u));
-    case SHOAL_DISTRIBUTION_exponential: return -P(mean) * log1p(-u);
+    case SHOAL_DISTRIBUTION_log_normal:
+        return fmin(fmax(exp(P(mean) + P(sigma) * normal_between(log_bounds_of(p), u)), P(from)), P(to));
+    case SHOAL_DISTRIBUTION_exponential:
+        return fmin(fmax(P(from), 0) - P(mean) * log1p(-u * exponential_within(p)), P(to));
     case SHOAL_DISTRIBUTION_isotropic: {
         const double least = isnan(P(from)) ? 1 : cos(P(from) * sample->angle),
                      most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
         return acos(least + u * (most - least)) / sample->angle;
     }
-    case SHOAL_DISTRIBUTION_beta: return gsl_cdf_beta_Pinv(u, P(alpha), P(beta));
+    case SHOAL_DISTRIBUTION_beta: {
+        double below[2];
+        beta_bounds(p, below);
+        return fmin(fmax(gsl_cdf_beta_Pinv(below[0] + u * (below[1] - below[0]), P(alpha), P(beta)), P(from)), P(to));
+    }
     }
 #undef P
     return NAN;
+}
+
+/* The part of a distribution that its bounds leave. */
+static double part_within(const shoal_sample *sample)
+{
+    const double *p = sample->parameter;
+    const normal_bounds of = log_bounds_of(p);
+    double below[2];
+    switch (sample->distribution) {
+    case SHOAL_DISTRIBUTION_exponential: return exponential_within(p);
+    case SHOAL_DISTRIBUTION_log_normal: return fabs(of.high - of.low);
+    case SHOAL_DISTRIBUTION_beta: beta_bounds(p, below); return below[1] - below[0];
+    default: return 1;
+    }
 }
 
 static const char *const parameter_names[] = {
@@ -327,6 +397,8 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
     if (from && to && !(p[SHOAL_SAMPLE_from] < p[SHOAL_SAMPLE_to]))
         return shoal_config_fail(config, to, NULL, NULL, "more than from = %.10g", p[SHOAL_SAMPLE_from]);
     const config_setting_t *mean = config_setting_get_member(group, "mean");
+    if ((from || to) && !(part_within(sample) > 1e-12))
+        return shoal_config_fail(config, from ? from : to, NULL, NULL, "bounds that leave a part of '%s'", name);
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_log_uniform:
     case SHOAL_DISTRIBUTION_power_law:

@@ -3,7 +3,9 @@
  * draws.c: draws from a posterior in an HDF5 file, datasets /posterior/NAME [chain][draw], as `shoal fit` and ArviZ
  * write them. Their order is by draw: first the first draws of all chains.
  */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/result/h5.h"
@@ -86,5 +88,59 @@ shoal_status shoal_posterior_columns(shoal_context *context, const char *path, i
         free(*values);
         *values = NULL;
     }
+    return status;
+}
+
+/* Refuse a posterior whose elements mean something else than those of the study. */
+static shoal_status compare(const shoal_config *config, const config_setting_t *place, const shoal_config *other)
+{
+    const config_setting_t *run = shoal_config_lookup(config, "run"), *its_run = shoal_config_lookup(other, "run"),
+                           *system = shoal_config_lookup(config, "system"),
+                           *its_system = shoal_config_lookup(other, "system");
+    const double start = shoal_config_number(config, run, "run", "t_start"),
+                 its_start = shoal_config_number(other, its_run, "run", "t_start");
+    if (shoal_config_number(config, system, "system", "elements") !=
+        shoal_config_number(other, its_system, "system", "elements"))
+        return shoal_config_fail(config, place, NULL, NULL, "a posterior with system.elements as here, not \"%s\"",
+                                 shoal_config_string(its_system, "elements", "jacobi"));
+    if (!(fabs(start - its_start) <= 1e-12 * fabs(start)))
+        return shoal_config_fail(
+            config, place, NULL, NULL, "a posterior of elements at run.t_start = %.17g, not at %.17g",
+            start / shoal_config_factor(config, "time"), its_start / shoal_config_factor(config, "time"));
+    const char *epoch = shoal_config_string(config_root_setting(&config->tree), "epoch", ""),
+               *its_epoch = shoal_config_string(config_root_setting(&other->tree), "epoch", "");
+    if (*epoch && *its_epoch && strcmp(epoch, its_epoch) != 0)
+        return shoal_config_fail(config, place, NULL, NULL, "a posterior of epoch \"%s\", not \"%s\"", epoch,
+                                 its_epoch);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_posterior_units(const shoal_config *config, const config_setting_t *place, const char *path, int n,
+                                   const shoal_parameter *const rows[], double *factor, double *more)
+{
+    shoal_config other;
+    shoal_h5 h5;
+    char *text = NULL;
+    for (int i = 0; i < n; i++)
+        factor[i] = 1, more[i] = 0;
+    shoal_status status = shoal_h5_open(config->context, path, &h5);
+    if (status)
+        return status;
+    if (shoal_h5_has_attribute(&h5, "/", "config"))
+        status = shoal_h5_get_text(&h5, "/", "config", &text);
+    shoal_h5_close(&h5);
+    if (!status && text)
+        status = shoal_config_open(config->context, path, text, 0, NULL, &other);
+    if (!status && text) {
+        status = compare(config, place, &other);
+        for (int i = 0; i < n; i++) {
+            const char *dimension = rows[i]->dimension;
+            factor[i] = shoal_config_factor(&other, dimension) / shoal_config_factor(config, dimension);
+            if (rows[i] == &shoal_body_key(SHOAL_BODY_log10_m)->row)
+                more[i] = log10(shoal_config_factor(&other, "mass") / shoal_config_factor(config, "mass"));
+        }
+        shoal_config_close(&other);
+    }
+    free(text);
     return status;
 }

@@ -372,6 +372,20 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
                : shoal_config_fail(b->config, place, NULL, NULL, "a symmetric matrix that is positive definite");
 }
 
+/* The draws of a posterior in the study's units. */
+static shoal_status convert_draws(builder *b, const config_setting_t *file)
+{
+    const shoal_parameter *rows[b->n_drawn];
+    double factor[b->n_drawn], more[b->n_drawn];
+    for (int i = 0; i < b->n_variations; i++)
+        if (b->variations[i].drawn)
+            rows[b->variations[i].column] = row_of(&b->variations[i]);
+    const shoal_status status = shoal_posterior_units(b->config, file, b->draws_path, b->n_drawn, rows, factor, more);
+    for (long i = 0; i < b->n_draws * b->n_drawn && !status; i++)
+        b->draws[i] = b->draws[i] * factor[i % b->n_drawn] + more[i % b->n_drawn];
+    return status;
+}
+
 /* The columns of sample.file that parameters take. */
 static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random,
                                const config_setting_t *count)
@@ -395,6 +409,8 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
                               ? shoal_posterior_columns(context, b->draws_path, b->n_drawn, names,
                                                         count ? b->n_copies : 0, &b->draws, &b->n_draws)
                               : shoal_csv_columns(context, b->draws_path, b->n_drawn, names, &b->draws, &b->n_draws);
+    if (!status && b->posterior)
+        status = convert_draws(b, file);
     if (!status && !count)
         b->n_copies = b->n_draws;
     if (!status && b->n_copies > b->n_draws)

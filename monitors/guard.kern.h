@@ -105,6 +105,7 @@ typedef struct guard_moment {
 } guard_moment;
 
 /* One coordinate: from x, u to x1, u1, the velocities times h. */
+/* long: two points, a moment and three results */
 LANE_FN void guard_cubic(rough x, rough u, rough x1, rough u1, rough t, rough *at, rough *speed, rough *bend)
 {
     const rough two = guard_set(2.0), three = guard_set(3.0), step = x1 - x, twist = u + u1 - two * step,
@@ -156,8 +157,7 @@ LANE_FN mask guard_nearer(guard_at a, guard_at b, rough h, rough sought, rough s
         t = round == 0 ? rough_max(rough_min(t - slope / curve, one), zero) : t;
     }
     const rough least = d2 - guard_set(2.0) * rough_abs(slope);
-    return lane_not(guard_convex(a, b, h) &
-                    (guard_set(0.9996) * least > rough_fma(guard_set(2e-8), size2, sought)));
+    return lane_not(guard_convex(a, b, h) & (guard_set(0.9996) * least > rough_fma(guard_set(2e-8), size2, sought)));
 }
 
 /* a, b: the pair at both ends. */

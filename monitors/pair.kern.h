@@ -122,7 +122,8 @@ LANE_RARE_FN pair_closest pair_nearest(lane_pair a, lane_pair b, real h)
         best = lane_select(nearer, d2, best);
         best_t = lane_select(nearer, t, best_t);
     }
-    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, zero), high = lane_min(best_t + 1.0 / PAIR_SAMPLES, one), t = best_t;
+    real low = lane_max(best_t - 1.0 / PAIR_SAMPLES, zero), high = lane_min(best_t + 1.0 / PAIR_SAMPLES, one),
+         t = best_t;
     mask goes_on = t == t;
     LANE_KEEP_ROLLED
     for (int i = 0; i < PAIR_BISECTIONS && lane_any(goes_on); i++) {

@@ -125,6 +125,11 @@ static void places_are_those_of_the_bodies(void **state)
         }
     }
     assert_true(fabs(lnl - right) < 1e-9 * fabs(right));
+    for (double none = -25; none <= 0; none += 25) { /* no such distance */
+        assert_ok(context, shoal_model_predict(model, 1, &none, predicted));
+        assert_ok(context, shoal_model_evaluate(model, 1, &none, &lnl));
+        assert_true(lnl == -INFINITY && isnan(predicted[0]) && !isnan(predicted[N]));
+    }
     shoal_model_destroy(&model);
     shoal_study_destroy(&study);
 }

@@ -129,6 +129,32 @@ static void neighbours_change_nothing(void **state)
     assert_memory_equal(lnl[0], lnl[1], sizeof lnl[0]);
 }
 
+/* Of what cannot be nothing is seen. */
+static void what_cannot_be_is_not_seen(void **state)
+{
+    static const double theta[] = {0.4, -0.1, 1.0, 0.4};
+    enum { WALKERS = SHOAL_COUNT(theta), MOST = 1000 };
+    static double lnl[WALKERS], predicted[WALKERS * MOST];
+    char text[MOST_TEXT];
+    shoal_study *study = NULL;
+    shoal_model *model = NULL;
+    text_of("jacobi", "{ name = \"b\"; m = 0.1; P = 24.0; omega = 70.0; Omega = 20.0; M = 10.0; inc = 80.0; }",
+            ECCENTRICITY, SEEN("times.txt"), KEPLERIAN, text);
+    assert_ok(context_of(state), shoal_study_open(context_of(state), "ellipses.cfg", text, 0, NULL, NULL, &study));
+    assert_ok(context_of(state), shoal_model_create(study, WALKERS, &model));
+    const long n = shoal_model_n_data(model);
+    assert_true(n <= MOST);
+    assert_ok(context_of(state), shoal_model_evaluate(model, WALKERS, theta, lnl));
+    assert_ok(context_of(state), shoal_model_predict(model, WALKERS, theta, predicted));
+    for (int i = 0; i < WALKERS; i++) {
+        assert_int_equal(isfinite(lnl[i]), theta[i] == 0.4);
+        for (long j = 0; j < n; j++)
+            assert_int_equal(isnan(predicted[i * n + j]), theta[i] != 0.4);
+    }
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+}
+
 /* Heavy planets: at the epoch they are where an integration begins. */
 static void shares_are_those_of_the_states(void **state)
 {
@@ -479,15 +505,11 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_planet_goes_as_integrated),
-        cmocka_unit_test(neighbours_change_nothing),
-        cmocka_unit_test(shares_are_those_of_the_states),
-        cmocka_unit_test(hd_164922_is_that_of_radvel),
-        cmocka_unit_test(the_tutorial_of_radvel_says_the_same),
-        cmocka_unit_test(velocities_are_those_of_light),
-        cmocka_unit_test(what_is_not_stable_has_no_likelihood),
-        cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(one_planet_goes_as_integrated), cmocka_unit_test(neighbours_change_nothing),
+        cmocka_unit_test(what_cannot_be_is_not_seen),    cmocka_unit_test(shares_are_those_of_the_states),
+        cmocka_unit_test(hd_164922_is_that_of_radvel),   cmocka_unit_test(the_tutorial_of_radvel_says_the_same),
+        cmocka_unit_test(velocities_are_those_of_light), cmocka_unit_test(what_is_not_stable_has_no_likelihood),
+        cmocka_unit_test(what_is_wrong_is_refused),      cmocka_unit_test(a_gpu_finds_the_same),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

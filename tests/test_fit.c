@@ -574,6 +574,28 @@ static shoal_fit_options options_of_a_long_one(void)
     return options;
 }
 
+/* Many walkers, whose moves threads share, some of them with a map. */
+static void threads_change_no_bits(void **state)
+{
+    for (int method = 0; method < 2; method++) {
+        shoal_draws draws[2];
+        for (int run = 0; run < 2; run++) {
+            known of = {2, 30, banana, 0, 0, NULL};
+            const shoal_target target = target_of(context_of(state), &of);
+            shoal_fit_options options = options_of(method);
+            options.n_walkers = 1200;
+            options.n_temperatures = 2;
+            options.n_steps = 300;
+            options.n_threads = run ? 3 : 1;
+            assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &draws[run]));
+            assert_true(draws[run].acceptance > 0.1);
+        }
+        same_draws(&draws[0], &draws[1]);
+        shoal_draws_release(&draws[0]);
+        shoal_draws_release(&draws[1]);
+    }
+}
+
 static void a_stopped_fit_goes_on_with_the_same_bits(void **state)
 {
     known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
@@ -786,6 +808,26 @@ static void draws_of_a_posterior_are_systems(void **state)
     assert_false(shoal_config_same(before, study->config_text));
     shoal_study_destroy(&study);
     assert_int_equal(system("mv kept.h5 fit_1.h5"), 0);
+    /* in other units; of elements that mean something else */
+    const char *const units[] = {"sample.file=fit_1.h5", "sample.count=50",       "units.time=\"yr\"",
+                                 "integrator.dt=0.002",  "units.mass=\"Mearth\"", "system.bodies[0].m=332946.0"};
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, SHOAL_COUNT(units), units, NULL, &study));
+    for (long s = 0; s < 50; s++) {
+        const double factor[] = {shoal_units_factor(&study->units, "mass"), 365.25, 1};
+        for (int c = 0; c < 3; c++)
+            assert_true(fabs(study->swept[c].value[s] * factor[c] / some[s * 3 + c] - 1) < 1e-12);
+    }
+    shoal_study_destroy(&study);
+    static const struct {
+        const char *word, *says;
+    } meanings[] = {{"run.t_start=0.5", "a posterior of elements at run.t_start = 0.5, not at 0"},
+                    {"system.elements=\"astrocentric\"", "a posterior with system.elements as here, not \"jacobi\""}};
+    for (int i = 0; i < SHOAL_COUNT(meanings); i++) {
+        const char *const another[] = {"sample.file=fit_1.h5", "sample.count=50", meanings[i].word};
+        assert_int_equal(shoal_study_open(context, "fit.cfg", text, 3, another, NULL, &study), SHOAL_E_INPUT);
+        if (!strstr(shoal_context_message(context), meanings[i].says))
+            fail_msg("%s", shoal_context_message(context));
+    }
     /* a posterior of something else */
     const char *const other[] = {"sample.file=banana.h5"};
     assert_int_equal(shoal_study_open(context, "fit.cfg", text, 1, other, NULL, &study), SHOAL_E_INPUT);
@@ -1273,6 +1315,7 @@ int main(void)
         cmocka_unit_test(the_optimum_has_its_place_and_widths),
         cmocka_unit_test(diagnostics_are_those_of_arviz),
         cmocka_unit_test(quantiles_are_between_neighbours),
+        cmocka_unit_test(threads_change_no_bits),
         cmocka_unit_test(a_stopped_fit_goes_on_with_the_same_bits),
         cmocka_unit_test(a_killed_fit_goes_on_with_the_same_bits),
         cmocka_unit_test(a_study_becomes_a_posterior),

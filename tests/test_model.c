@@ -387,8 +387,12 @@ static void priors_are_densities(void **state)
         "distribution = \"rayleigh\"; sigma = 0.2;",
         "distribution = \"rayleigh\"; sigma = 0.2; to = 0.3;",
         "distribution = \"log_normal\"; mean = -1.0; sigma = 0.4;",
+        "distribution = \"log_normal\"; mean = -1.0; sigma = 0.4; from = 0.3; to = 0.8;",
         "distribution = \"exponential\"; mean = 0.2;",
+        "distribution = \"exponential\"; mean = 0.2; from = 0.1; to = 0.4;",
+        "distribution = \"truncated_normal\"; mean = -0.3; sigma = 0.1; from = 0.0;",
         "distribution = \"beta\";",
+        "distribution = \"beta\"; alpha = 2.0; beta = 3.0; from = 0.1; to = 0.5;",
         "distribution = \"isotropic\";",
         "distribution = \"isotropic\"; from = 20.0; to = 100.0;",
     };
@@ -681,6 +685,20 @@ static void what_is_tied_follows(void **state)
     assert_true(fabs(lnl[0] - lnl[1]) <= 1e-14 * fabs(lnl[1]));
 }
 
+static void expect_refusal(shoal_context *context, const char *text, const char *words)
+{
+    shoal_study *study = NULL;
+    shoal_model *model = NULL;
+    shoal_status status = shoal_study_open(context, "model.cfg", text, 0, NULL, NULL, &study);
+    if (!status)
+        status = shoal_model_create(study, 3, &model);
+    assert_int_equal(status, SHOAL_E_INPUT);
+    assert_null(model);
+    if (!strstr(shoal_context_message(context), words))
+        fail_msg("'%s' is not in: %s", words, shoal_context_message(context));
+    shoal_study_destroy(&study);
+}
+
 /* The same data in the table of another program, in other units, give the same ln L. */
 static void a_table_of_observers_is_read(void **state)
 {
@@ -704,6 +722,87 @@ static void a_table_of_observers_is_read(void **state)
         shoal_study_destroy(&study);
     }
     assert_true(fabs(lnl[0] - lnl[1]) <= 1e-12 * fabs(lnl[0]));
+    for (int day = 1000; day <= 1001; day++) { /* an epoch that contradicts time_zero */
+        char text[MOST_TEXT], epoch[64];
+        text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+        replace(text, "file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];",
+                "file = \"radvel.csv\"; format = \"radvel\"; time = \"BJD_TDB - 2450000\";");
+        snprintf(epoch, sizeof epoch, "epoch = \"BJD_TDB 245%d.0\"; units = {", day);
+        replace(text, "units = {", epoch);
+        if (day > 1000) {
+            expect_refusal(context, text, "data[0].time_zero = 1000.0: expected 1001");
+            continue;
+        }
+        shoal_model *model = NULL;
+        shoal_study *study = study_of(context, text);
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* A radius, a density that cannot be, and planets that touch where a monitor ends such a system, have no likelihood; of
+ * others it is the same with the monitor as without. */
+static void see_what_cannot_be(shoal_context *context, const char *engine)
+{
+    enum { N = 4 };
+    static const double radius[N] = {1e-5, -1e-5, 0.1, 1e-5}; /* 0.1 AU: they meet at the next conjunction */
+    static const char *const monitors[] = {"monitors=()", "monitors=({name=\"stop_on_collision\";})"};
+    double theta[3 * N], lnl[2][N];
+    char text[MOST_TEXT];
+    text_of("{ name = \"b\"; m = 1e-4; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, "
+            "{ name = \"c\"; m = 5e-4; r = 0.1; P = 61.0; omega = 200.0; M = 40.0; inc = 80.0; }",
+            "{ body = \"b\"; parameter = \"r\"; distribution = \"normal\"; mean = 0.0; sigma = 1.0; }, " FROM_TO(
+                "c", "e", "0.0", "0.5") OFFSET,
+            "", text);
+    for (int i = 0; i < N; i++)
+        theta[3 * i] = radius[i], theta[3 * i + 1] = 0.02, theta[3 * i + 2] = 1;
+    for (int ends = 0; ends < 2; ends++) {
+        const char *const words[] = {engine, monitors[ends]};
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, words, NULL, &study));
+        assert_ok(context, shoal_model_create(study, N, &model));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[ends]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(isfinite(lnl[0][i]), radius[i] > 0);
+        assert_int_equal(isfinite(lnl[1][i]), radius[i] == 1e-5);
+        assert_true(lnl[1][i] == -INFINITY || lnl[0][i] == lnl[1][i]);
+    }
+}
+
+static void what_cannot_be_has_no_likelihood(void **state)
+{
+    shoal_context *context = context_of(state);
+    see_what_cannot_be(context, "run.engine=\"cpu\"");
+    char text[MOST_TEXT];
+    text_of("{ name = \"b\"; r = 1e-4; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE,
+            "{ body = \"b\"; parameter = \"density\"; distribution = \"normal\"; mean = 1.0; sigma = 1.0; }, "
+            "{ body = \"c\"; parameter = \"e\"; distribution = \"rayleigh\"; sigma = 0.1; to = 0.5; }, " OFFSET,
+            "", text);
+    const double theta[] = {1, 0.1, 0, -1, 0.1, 0, 0, 0.1, 0};
+    double lnl[3];
+    shoal_study *study = study_of(context, text);
+    shoal_model *model = NULL;
+    assert_ok(context, shoal_model_create(study, 3, &model));
+    assert_ok(context, shoal_model_evaluate(model, 3, theta, lnl));
+    assert_true(isfinite(lnl[0]) && lnl[1] == -INFINITY && lnl[2] == -INFINITY);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+    strcat(text, "monitors = ( { name = \"stop_on_collision\"; action = \"merge\"; } );\n");
+    study = study_of(context, text);
+    assert_int_equal(shoal_model_create(study, 3, &model), SHOAL_E_UNSUPPORTED);
+    assert_non_null(strstr(shoal_context_message(context), "without mergers and logs"));
+    shoal_study_destroy(&study);
+}
+
+static void what_cannot_be_has_none_on_a_gpu(void **state)
+{
+    need_gpu();
+    see_what_cannot_be(context_of(state), "run.engine=\"cuda\"");
 }
 
 /* Mean anomaly to the star's velocity over K, as observers write it: cos(f + omega) + e cos(omega). */
@@ -782,20 +881,6 @@ static void longitudes_that_jump_are_told(void **state)
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
-}
-
-static void expect_refusal(shoal_context *context, const char *text, const char *words)
-{
-    shoal_study *study = NULL;
-    shoal_model *model = NULL;
-    shoal_status status = shoal_study_open(context, "model.cfg", text, 0, NULL, NULL, &study);
-    if (!status)
-        status = shoal_model_create(study, 3, &model);
-    assert_int_equal(status, SHOAL_E_INPUT);
-    assert_null(model);
-    if (!strstr(shoal_context_message(context), words))
-        fail_msg("'%s' is not in: %s", words, shoal_context_message(context));
-    shoal_study_destroy(&study);
 }
 
 static void a_heading_is_whole_or_refused(void **state)
@@ -1018,6 +1103,8 @@ int main(void)
         cmocka_unit_test(longitudes_that_jump_are_told),
         cmocka_unit_test(a_heading_is_whole_or_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(what_cannot_be_has_no_likelihood),
+        cmocka_unit_test(what_cannot_be_has_none_on_a_gpu),
         cmocka_unit_test(a_gpu_finds_the_same),
         cmocka_unit_test(each_work_model_finds_the_same),
         cmocka_unit_test(vectors_may_be_on_a_gpu),

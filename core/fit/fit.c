@@ -22,7 +22,28 @@ double shoal_fit_wrap(const shoal_fit *fit, int i, double x)
     return period > 0 ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
 }
 
-/* ln prior of all vectors, ln L of those that have one; both of angles within the bounds of their priors. */
+/* ln prior of some vectors, of angles within the bounds of their priors: these vectors are in fit->wrapped. */
+typedef struct prior_loop {
+    shoal_fit *fit;
+    const double *theta;
+    double *lnp;
+    long part;
+    shoal_status status[SHOAL_MOST_PARTS];
+} prior_loop;
+
+enum { WORTH_THREADS = 512 }; /* vectors from which on threads share this loop */
+
+static void find_priors(void *user, long first, long last)
+{
+    prior_loop *loop = user;
+    const int k = loop->fit->target.n_parameters;
+    double *at = loop->fit->wrapped + first * k;
+    for (long i = 0; i < (last - first) * k; i++)
+        at[i] = shoal_fit_wrap(loop->fit, (int)(i % k), loop->theta[first * k + i]);
+    loop->status[first / loop->part] = shoal_model_log_prior(loop->fit->model, last - first, at, loop->lnp + first);
+}
+
+/* ln prior of all vectors, ln L of those that have one. */
 static shoal_status evaluate(void *user, long n, const double *theta, double *lnp, double *lnl)
 {
     shoal_fit *fit = user;
@@ -31,10 +52,10 @@ static shoal_status evaluate(void *user, long n, const double *theta, double *ln
     for (long first = 0; first < n && !status; first += fit->n_room) {
         const long some = n - first < fit->n_room ? n - first : fit->n_room;
         double *at = fit->wrapped;
-        memcpy(at, theta + first * k, (size_t)(some * k) * sizeof *at);
-        for (long i = 0; i < some * k; i++)
-            at[i] = shoal_fit_wrap(fit, (int)(i % k), at[i]);
-        status = shoal_model_log_prior(fit->model, some, at, lnp + first);
+        prior_loop loop = {fit, theta + first * k, lnp + first, shoal_part(some, WORTH_THREADS), {SHOAL_OK}};
+        shoal_share(fit->target.context, fit->options.n_threads, some, loop.part, find_priors, &loop);
+        for (int i = 0; i < SHOAL_MOST_PARTS && !status; i++)
+            status = loop.status[i];
         long n_kept = 0;
         for (long v = 0; v < some && !status; v++)
             if (lnp[first + v] > -INFINITY)
@@ -174,6 +195,7 @@ static shoal_status read_options(shoal_fit *fit)
         .rhat = shoal_config_number(config, group, "fit", "rhat"),
         .ess = shoal_config_number(config, group, "fit", "ess"),
         .checkpoint_s = fit->study->checkpoint_s,
+        .n_threads = fit->study->options.threads > 0 ? fit->study->options.threads : shoal_default_threads(NULL),
     };
     if (options->n_walkers % 2 != 0)
         return shoal_config_fail(config, config_setting_get_member(group, "walkers"), NULL, NULL, "an even number");
@@ -268,6 +290,7 @@ shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, s
     copy->row = row;
     copy->target.user = copy;
     copy->target.context = NULL;
+    copy->options.n_threads = 1; /* it is one of many */
     copy->wrapped = shoal_allocate(n_room * (k + 1), sizeof(double));
     copy->some = copy->wrapped ? copy->wrapped + n_room * k : NULL;
     return copy->wrapped && shoal_context_create(&copy->target.context) == SHOAL_OK

@@ -61,6 +61,7 @@ typedef struct shoal_fit_options {
     uint64_t seed;
     double rhat, ess;    /* it ends when no R-hat is above, and no effective sample size below */
     double checkpoint_s; /* least wall time between checkpoints */
+    int n_threads;       /* that propose moves and compute priors; no bits depend on it */
     bool brief; /* nobody reads diagnoses before the end: they stop at the first parameter that is not precise */
 } shoal_fit_options;
 
@@ -114,6 +115,9 @@ void shoal_map_release(shoal_map *map);
  *   n_different  in   how many of them are not copies of others, about
  */
 shoal_status shoal_map_learn(shoal_context *context, long n, const double *const x[], long n_different, shoal_map *map);
+/* The same map for calls beside others, with room of its own: [shoal_map_room(k)]. */
+int shoal_map_room(int k);
+shoal_map shoal_map_beside(const shoal_map *map, double *room);
 /* The coordinates of a vector, and the vector at coordinates: for any of them. One call at a time. */
 void shoal_map_to(const shoal_map *map, const double *x, double *u);
 void shoal_map_from(const shoal_map *map, const double *u, double *x);
@@ -174,7 +178,7 @@ typedef struct shoal_walkers {
     double *lnp, *lnl;      /* [n_temperatures][n_walkers] */
     double *accepted;       /* [n_walkers] whether the last step of a walker at temperature 1 was */
     /* of proposals, not of the state */
-    double *to, *to_lnp, *to_lnl, *factor, *u;
+    double *to, *to_lnp, *to_lnl, *factor;
     shoal_map map; /* of moves at temperature 1 */
 } shoal_walkers;
 

@@ -103,6 +103,20 @@ shoal_status shoal_map_create(shoal_context *context, int k, shoal_map *map)
     return SHOAL_OK;
 }
 
+int shoal_map_room(int k)
+{
+    return k + monomials(k);
+}
+
+shoal_map shoal_map_beside(const shoal_map *map, double *room)
+{
+    shoal_map beside = *map;
+    beside.z = room;
+    beside.monomial = room + map->k;
+    beside.monomial[0] = 1;
+    return beside;
+}
+
 void shoal_map_release(shoal_map *map)
 {
     free(map->mean);

@@ -30,7 +30,7 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
         .target = target, .options = options, .k = k, .n_walkers = options->n_walkers, .n_all = n_all};
     walkers->n_state = SHOAL_WALKERS_COUNTS + 2 * n_t + 2 * (size_t)k + nk + 2 * n + (size_t)options->n_walkers;
     walkers->state = shoal_allocate(walkers->n_state, sizeof(double));
-    walkers->to = shoal_allocate(nk + 3 * n + 2 * (size_t)k, sizeof(double));
+    walkers->to = shoal_allocate(nk + 3 * n, sizeof(double));
     if (!walkers->state || !walkers->to || shoal_map_create(target->context, k, &walkers->map)) {
         shoal_walkers_release(walkers);
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld walkers", n_all);
@@ -47,7 +47,6 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
     walkers->to_lnp = walkers->to + nk;
     walkers->to_lnl = walkers->to_lnp + n;
     walkers->factor = walkers->to_lnl + n;
-    walkers->u = walkers->factor + n;
     return SHOAL_OK;
 }
 
@@ -164,46 +163,83 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-static shoal_status move_half(shoal_walkers *walkers, int half)
+/* A half that moves: loops over its walkers at all temperatures, m. */
+typedef struct half_loop {
+    shoal_walkers *walkers;
+    int half;
+} half_loop;
+
+enum { WORTH_THREADS = 512 }; /* walkers that move, from which on threads share the loops */
+
+static long slot_of(const half_loop *loop, long m)
 {
+    const long n = loop->walkers->n_walkers, n_half = n / 2;
+    return m / n_half * n + loop->half * n_half + m % n_half;
+}
+
+static void propose(void *user, long first, long last)
+{
+    const half_loop *loop = user;
+    shoal_walkers *walkers = loop->walkers;
     const int k = walkers->k;
-    const long n = walkers->n_walkers, n_half = n / 2, n_moved = n_half * walkers->options->n_temperatures;
-    const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
-    for (long m = 0; m < n_moved; m++) {
-        const long at = m / n_half * n, slot = at + half * n_half + m % n_half;
-        const shoal_fit_key key = {seed, step, (uint64_t)slot};
+    const long n = walkers->n_walkers, n_half = n / 2;
+    double u[2 * k], room[shoal_map_room(k)];
+    const shoal_map map = shoal_map_beside(&walkers->map, room);
+    for (long m = first; m < last; m++) {
+        const long at = m / n_half * n, slot = slot_of(loop, m);
+        const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
         const shoal_fit_others others = {.k = k,
                                          .n = n_half,
-                                         .theta = walkers->theta + (at + (1 - half) * n_half) * k,
+                                         .theta = walkers->theta + (at + (1 - loop->half) * n_half) * k,
                                          .scale = walkers->scale,
                                          .period = walkers->target->period,
                                          .centre = walkers->centre,
-                                         .map = at == 0 && walkers->map.learnt ? &walkers->map : NULL,
-                                         .u = walkers->u};
+                                         .map = at == 0 && map.learnt ? &map : NULL,
+                                         .u = u};
         walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
                                                walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);
     }
-    const shoal_status status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp,
-                                                      walkers->to_lnl);
-    for (long m = 0; m < n_moved && !status; m++) {
-        const long t = m / n_half, slot = t * n + half * n_half + m % n_half;
-        const shoal_fit_key key = {seed, step, (uint64_t)slot};
+}
+
+static void accept(void *user, long first, long last)
+{
+    const half_loop *loop = user;
+    shoal_walkers *walkers = loop->walkers;
+    const int k = walkers->k;
+    for (long m = first; m < last; m++) {
+        const long slot = slot_of(loop, m), t = slot / walkers->n_walkers;
+        const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
         const double beta = walkers->beta[t];
         const double gain = walkers->factor[m] + walkers->to_lnp[m] - walkers->lnp[slot] +
                             (beta > 0 ? beta * (walkers->to_lnl[m] - walkers->lnl[slot]) : 0);
         const bool taken = log(shoal_fit_uniform(&key, SHOAL_FIT_USE_ACCEPT)) < gain;
-        if (t == 0) {
+        if (t == 0)
             walkers->accepted[slot] = taken;
-            walkers->count[SHOAL_WALKERS_ACCEPTED] += taken;
-        }
         if (!taken)
             continue;
         memcpy(walkers->theta + slot * k, walkers->to + m * k, (size_t)k * sizeof *walkers->theta);
         walkers->lnp[slot] = walkers->to_lnp[m];
         walkers->lnl[slot] = walkers->to_lnl[m];
     }
-    return status;
+}
+
+static shoal_status move_half(shoal_walkers *walkers, int half)
+{
+    const long n_half = walkers->n_walkers / 2, n_moved = n_half * walkers->options->n_temperatures,
+               part = shoal_part(n_moved, WORTH_THREADS);
+    const int n_threads = walkers->options->n_threads;
+    shoal_context *context = walkers->target->context;
+    half_loop loop = {walkers, half};
+    shoal_share(context, n_threads, n_moved, part, propose, &loop);
+    const shoal_status status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp,
+                                                      walkers->to_lnl);
+    if (status)
+        return status;
+    shoal_share(context, n_threads, n_moved, part, accept, &loop);
+    for (long m = 0; m < n_half; m++)
+        walkers->count[SHOAL_WALKERS_ACCEPTED] += walkers->accepted[slot_of(&loop, m)];
+    return SHOAL_OK;
 }
 
 static void exchange(double *a, double *b, int n)

@@ -153,6 +153,19 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
     return status;
 }
 
+/* Refuse a time_zero that contradicts the epoch of the config. zero: Julian date of the table's time 0. */
+static shoal_status check_zero(const reader *r, double zero)
+{
+    const config_setting_t *root = config_root_setting(&r->study->config.tree);
+    const char *epoch = shoal_config_string(root, "epoch", "");
+    const double jd = shoal_time_epoch(epoch), scales = 0.01; /* d: between scales, from the Earth to the barycentre */
+    if (!(fabs(jd - (zero + r->time_zero)) > scales))
+        return SHOAL_OK;
+    const config_setting_t *setting = config_setting_get_member(r->group, "time_zero");
+    return shoal_config_fail(&r->study->config, setting ? setting : r->group, setting ? NULL : "time_zero", NULL,
+                             "%.17g, for epoch = \"%s\" and a table that counts from JD %.17g", jd - zero, epoch, zero);
+}
+
 /* A table of a format that observers use: its velocities of the star, in days from time_zero and in the set's unit. */
 static shoal_status read_format(reader *r, const char *path, const char *format)
 {
@@ -170,7 +183,9 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
                                           .unit = shoal_config_string(r->group, "unit", NULL),
                                           .object = shoal_config_string(r->group, "object", NULL),
                                           .error = NAN,
-                                          .body = -1};
+                                          .body = -1,
+                                          .n_names = r->study->walkers.n_bodies,
+                                          .names = r->study->body_name};
     shoal_units days;
     shoal_observations table;
     shoal_status status = shoal_units_init(config->context, "AU", "Msun", "d", NAN, &days);
@@ -179,6 +194,7 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
         return status;
     r->factor = shoal_units_factor(&days, "time");
     r->numbered = r->kind == SHOAL_DATA_TRANSIT_TIME;
+    status = check_zero(r, table.zero);
     for (long i = 0; i < table.n && !status; i++) {
         const shoal_observation *row = &table.row[i];
         const char *instrument = row->instrument < 0 ? "" : table.instrument[row->instrument];

@@ -21,6 +21,7 @@ struct shoal_model {
     double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
+    double *watch;    /* what the monitors of a walker begin with */
     double *own;      /* [walk.n_own][n_data], which the engine has unless own_changed */
     bool own_changed;
     long n_walkers;
@@ -262,7 +263,20 @@ shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const sh
     if (!status)
         status = shoal_plan_create(study->context, *ensemble, options, plan);
     free(bodies);
+    if (!status && ((*plan)->args.marks >= 0 || (*plan)->args.records >= 0))
+        status = shoal_fail(study->context, SHOAL_E_UNSUPPORTED,
+                            "%s: a likelihood expects monitors that end systems, without mergers and logs",
+                            study->path);
     return status;
+}
+
+int shoal_model_endings(const shoal_options *options, shoal_plug_options *monitors)
+{
+    int n = 0;
+    for (int i = 0; i < options->n_monitors; i++)
+        if (strncmp(options->monitors[i].name, "stop_on_", 8) == 0)
+            monitors[n++] = options->monitors[i];
+    return n;
 }
 
 /* From so many on a thread has one on a GPU, however large its state: finding conjunctions keeps a team waiting (H200:
@@ -275,8 +289,9 @@ static shoal_status make_plan(shoal_model *model)
     const bool any_model = !options.gpu_bodies && (!options.work_model || strcmp(options.work_model, "auto") == 0);
     if (any_model && model->n_walkers >= MANY_WALKERS)
         options.work_model = "system";
-    options.monitors = NULL;
-    options.n_monitors = 0;
+    shoal_plug_options monitors[SHOAL_MAX_MONITORS];
+    options.n_monitors = model->walk.keplerian ? 0 : shoal_model_endings(&model->study->options, monitors);
+    options.monitors = monitors;
     options.orbits = 0;
     options.t_end = model->walk.epoch;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
@@ -286,6 +301,20 @@ static shoal_status make_plan(shoal_model *model)
             options.t_end = last;
     }
     return shoal_model_plan(model->study, model->n_walkers, &options, &model->ensemble, &model->plan);
+}
+
+/* What monitors of a walker begin with. */
+static shoal_status make_watch(shoal_model *model)
+{
+    const shoal_kernel_args *args = &model->plan->args;
+    model->watch = malloc(((size_t)args->n_watch + 1) * sizeof *model->watch);
+    if (!model->watch)
+        return out_of_memory(model);
+    for (int slot = 0; slot < args->n_watch; slot++)
+        model->watch[slot] = args->watch[SHOAL_AT(0, slot, args->n_watch)];
+    model->walk.n_watch = args->n_watch;
+    model->walk.watch = model->watch;
+    return SHOAL_OK;
 }
 
 static shoal_status make_walk(shoal_model *model)
@@ -352,6 +381,9 @@ static shoal_status make_walk(shoal_model *model)
                           model->study->path);
     walk->step = fabs(*shoal_plan_field(plan, SHOAL_SYS_DT, 0));
     walk->fixed = !plan->propagator->adaptive;
+    status = make_watch(model);
+    if (status)
+        return status;
     const char *comma = strchr(shoal_plan_line(plan), ',');
     if (walk->keplerian)
         snprintf(model->line, sizeof model->line, "ellipses%s", comma ? comma : "");
@@ -413,6 +445,7 @@ void shoal_model_destroy(shoal_model **model)
     free(old->met);
     free(old->work);
     free(old->lnl);
+    free(old->watch);
     free(old->own);
     free(old->what);
     free(old->list);

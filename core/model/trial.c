@@ -22,31 +22,17 @@ struct shoal_trial {
     double *watch, *lnl;
 };
 
-/* The monitors of the study that end systems, and megno. Returns their number. */
-static int list_monitors(const shoal_options *options, shoal_plug_options *monitors)
-{
-    int n = 0;
-    for (int i = 0; i < options->n_monitors; i++)
-        if (strncmp(options->monitors[i].name, "stop_on_", 8) == 0)
-            monitors[n++] = options->monitors[i];
-    monitors[n++] = (shoal_plug_options){.name = "megno"};
-    return n;
-}
-
 static shoal_status make_plan(const shoal_study *study, long n_walkers, double orbits, shoal_trial *trial)
 {
     shoal_plug_options monitors[SHOAL_MAX_MONITORS + 1];
     shoal_options options = study->options;
-    options.n_monitors = list_monitors(&study->options, monitors);
+    options.n_monitors = shoal_model_endings(&study->options, monitors);
+    monitors[options.n_monitors++] = (shoal_plug_options){.name = "megno"};
     options.monitors = monitors;
     options.orbits = orbits;
     const shoal_status status = shoal_model_plan(study, n_walkers, &options, &trial->ensemble, &trial->plan);
     if (status)
         return status;
-    if (trial->plan->args.marks >= 0 || trial->plan->args.records >= 0)
-        return shoal_fail(study->context, SHOAL_E_UNSUPPORTED,
-                          "%s: likelihood.stability = \"megno\": expected monitors that end systems, and log nothing",
-                          study->path);
     if (trial->plan->propagator->sets_aside && trial->plan->engine_type != &shoal_engine_cpu)
         return shoal_fail(study->context, SHOAL_E_UNSUPPORTED, "likelihoods with %s: expected run.engine = \"cpu\"",
                           trial->plan->propagator->name);

@@ -332,6 +332,17 @@ LANE_FN real walker_radius(const shoal_walk *walk, lane_id id, int i, real m)
                                                      : WALKER_NUMBER(r);
 }
 
+/* Whether radius and density can be, of a body with a mass that can. */
+LANE_FN mask walker_is_solid(const shoal_walk *walk, lane_id id, int i, real m)
+{
+    const shoal_walker_body *body = &walk->bodies[i];
+    const real zero = lane_set(0.0), most = lane_set(1e100), r = walker_radius(walk, id, i, m);
+    mask good = (r >= zero) & (r < most);
+    if (WALKER_GIVEN(density))
+        good = good & (WALKER_NUMBER(density) > zero);
+    return good;
+}
+
 /* 1 for a mass that cannot be. */
 LANE_FN mask walker_check_mass(real *m)
 {
@@ -352,7 +363,7 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
             good = good & walker_check_mass(&m[i]);
             total = total + m[i];
         }
-    good = good & (m[0] > zero);
+    good = good & (m[0] > zero) & walker_is_solid(walk, id, 0, m[0]);
     const real star_radius = walker_radius(walk, id, 0, m[0]);
     enclosed = m[0];
     for (int c = 0; c < 6; c++)
@@ -363,6 +374,7 @@ LANE_FN mask walker_make(const shoal_walk *walk, lane_id id, int n, real *m, rea
                                         orbits);
             good = good & walker_check_mass(&m[i]);
         }
+        good = good & walker_is_solid(walk, id, i, m[i]);
         enclosed = enclosed + m[i];
         const real mu = walk->frame == SHOAL_JACOBI ? enclosed : walk->frame == SHOAL_BARYCENTRIC ? total : m[0] + m[i];
         good = good & walker_place(walk, id, i, mu, m, star_radius, orbits, state);
@@ -485,6 +497,8 @@ LANE_FN void kernel_walker_begin(const shoal_kernel_args *k, const lane_id *lane
                                                         : zero;
         lane_store(k->systems, id, field, SHOAL_SYS_FIELDS, there, value);
     }
+    for (int i = 1; i < n; i++) /* nothing is seen of what cannot be */
+        orbits[i].a = lane_select(good, orbits[i].a, zero / zero);
     if (walk->keplerian)
         walker_ellipses(walk, &walk->leg[k->walk_leg], id, there, n, m, orbits);
 }

@@ -50,6 +50,8 @@ LANE_FN walker_terms walker_terms_of(const shoal_walk *walk, const shoal_walker_
     NUMBER(offset), NUMBER(trend), NUMBER(curvature);
     NUMBER(parallax), NUMBER(ra), NUMBER(dec), NUMBER(pm_ra), NUMBER(pm_dec);
 #undef NUMBER
+    const real zero = lane_set(0.0);
+    terms.parallax = lane_select(terms.parallax > zero, terms.parallax, zero / zero); /* nothing is seen */
     return terms;
 }
 
@@ -287,7 +289,7 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
     const shoal_walk *walk = k->walk;
     const real zero = lane_set(0.0), none = -1.0 / zero;
     real lnl = lane_select(walker_ended(k, id), none, lane_load_row(walk->lnl, id, 1, 0));
-    if (walk->n_watch > 0) {
+    if (walk->most > 0) {
         const real growth = lane_load(k->watch, id, walk->growth, walk->n_watch),
                    since = lane_load(k->watch, id, walk->since, walk->n_watch);
         lnl = lane_select(growth <= walk->most * since, lnl, none);

@@ -133,8 +133,8 @@ typedef struct shoal_walk {
     int keplerian;          /* bodies go on ellipses: no steps */
     double end[SHOAL_LEGS]; /* progress of each leg at its last time */
     double orbits;          /* if > 0, the leg ends after so many periods of the innermost planet instead */
-    double most;            /* MEGNO that it may have then */
-    int growth, since;      /* slots of its monitors: MEGNO is the quotient */
+    double most;            /* if > 0, MEGNO that it may have then */
+    int growth, since;      /* slots of that monitor: MEGNO is the quotient */
     int n_watch;
     const double *watch;             /* [n_watch] what its monitors begin with */
     const shoal_walker_body *bodies; /* [n_bodies] */

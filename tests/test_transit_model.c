@@ -134,6 +134,57 @@ static void a_circular_orbit_has_closed_forms(void **state)
 #define INNER "{ name = \"b\"; m = 3e-4; r = 0.0004; P = 20.0; e = 0.05; omega = 40.0; T0 = 7.0; inc = 89.5; }"
 #define OUTER "{ name = \"c\"; m = 6e-4; r = 0.0004; P = 41.3; e = 0.08; omega = 200.0; M = 40.0; inc = 89.6; }"
 
+/* What is promised: times to 1e-8 d, velocities to 1e-5 m/s, places to 1e-3 uas, of planets near a resonance. */
+static void predictions_are_those_of_gauss_radau(void **state)
+{
+    enum { N = 16, SETS = 4 };
+    static const char *const integrators[] = {"name = \"gauss_radau\"; dt = 0.5;",
+                                              "name = \"saba\"; scheme = \"10,6,4\"; dt = 0.5;",
+                                              "name = \"whckl\"; dt = 0.25;"};
+    static const double bound[SETS] = {1e-8, 1e-5, 1e-6, 1e-6};
+    static const char data[] = DATA(
+        "t", "transit_time", "passes.csv",
+        "t0 = 7.0; period = 20.0;") ", "
+                                    "{ name = \"v\"; kind = \"velocity\"; file = \"seen.csv\"; columns = [\"time\", "
+                                    "\"value\", \"error\"]; }, "
+                                    "{ name = \"x\"; kind = \"delta_ra\"; body = \"c\"; file = \"seen.csv\"; parallax "
+                                    "= 25.0; "
+                                    "columns = [\"time\", \"value\", \"error\"]; }, "
+                                    "{ name = \"y\"; kind = \"delta_dec\"; body = \"b\"; file = \"seen.csv\"; parallax "
+                                    "= 25.0; "
+                                    "columns = [\"time\", \"value\", \"error\"]; }";
+    shoal_context *context = context_of(state);
+    int number[N];
+    double times[N], predicted[SHOAL_COUNT(integrators)][SETS][N];
+    FILE *out = fopen("seen.csv", "w");
+    assert_non_null(out);
+    fprintf(out, "time,value,error\n");
+    for (int j = 0; j < N; j++) {
+        number[j] = j - 5;
+        times[j] = 7 + 20 * number[j];
+        fprintf(out, "%.17g,0,1\n", -100 + 18.37 * j);
+    }
+    fclose(out);
+    write_rows("passes.csv", "number,time,error", N, number, times);
+    for (int i = 0; i < SHOAL_COUNT(integrators); i++) {
+        char text[MOST_TEXT];
+        shoal_study *study;
+        text_of(INNER ", " OUTER, data, CPU, integrators[i], text);
+        shoal_model *model = model_of(context, text, 1, &study);
+        const double theta = 77;
+        assert_int_equal(shoal_model_n_data(model), SETS * N);
+        assert_ok(context, shoal_model_predict(model, 1, &theta, &predicted[i][0][0]));
+        release(&model, &study);
+        for (int q = 0; q < SETS; q++)
+            for (int j = 0; j < N; j++)
+                if (!(fabs(predicted[i][q][j] - predicted[0][q][j]) < bound[q]))
+                    fail_msg("%s: set %d, datum %d: %.15g, not %.15g", integrators[i], q, j, predicted[i][q][j],
+                             predicted[0][q][j]);
+    }
+    unlink("seen.csv");
+    unlink("passes.csv");
+}
+
 /* Times at which body `of` passes, as the monitor logs them, from the study's own bodies to both sides; n of them. */
 static int logged(shoal_context *context, const shoal_study *study, int of, double *times)
 {
@@ -525,6 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_circular_orbit_has_closed_forms),
+        cmocka_unit_test(predictions_are_those_of_gauss_radau),
         cmocka_unit_test(they_are_what_the_monitor_logs),
         cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
         cmocka_unit_test(the_epoch_may_lie_anywhere),

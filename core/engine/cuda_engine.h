@@ -17,6 +17,7 @@ enum {
     SHOAL_CUDA_LISTS = 2,
     /* Parts of the systems, launched beside each other: the last blocks of one leave no multiprocessor idle. */
     SHOAL_CUDA_PARTS = 2,
+    SHOAL_CUDA_STREAMS = 4, /* parts of walkers, at most */
     /* Streams of the substep kernel. Beyond eight in all, streams would share the device's queues. */
     SHOAL_CUDA_SUBSTEP_STREAMS = 3,
     SHOAL_CUDA_SMALL_BLOCK = 32 /* threads, of a launch for few systems */
@@ -65,7 +66,7 @@ struct shoal_engine {
     cuda_function function[SHOAL_KERNEL_ENTRIES];
     struct array array[SHOAL_CUDA_ARRAYS];
     cuda_stream work, fetches;             /* kernels and what they need; what is fetched beside them */
-    cuda_stream part[SHOAL_CUDA_PARTS];    /* the first one's is `work` */
+    cuda_stream part[SHOAL_CUDA_STREAMS];  /* the first one's is `work` */
     cuda_event began, ended;               /* of the last slice */
     cuda_event passed;                     /* one after the other, what a stream waits for */
     bool timed, fetching;                  /* there was a slice; fetches are on their way */

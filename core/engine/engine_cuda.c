@@ -143,7 +143,7 @@ static shoal_status streams_create(shoal_engine *engine)
     if (result == 0)
         result = driver->event_create(&engine->passed, 0);
     engine->part[0] = engine->work;
-    for (int p = 1; p < SHOAL_CUDA_PARTS && result == 0; p++)
+    for (int p = 1; p < SHOAL_CUDA_STREAMS && result == 0; p++)
         result = driver->stream_create(&engine->part[p], STREAM_NON_BLOCKING, 0);
     if (result == 0 && shoal_cuda_sets_aside(engine))
         result = shoal_cuda_aside_streams(engine);
@@ -184,7 +184,7 @@ static void cuda_destroy(shoal_engine **engine)
         event_release(driver, old->began);
         event_release(driver, old->ended);
         event_release(driver, old->passed);
-        for (int p = 1; p < SHOAL_CUDA_PARTS; p++)
+        for (int p = 1; p < SHOAL_CUDA_STREAMS; p++)
             shoal_cuda_release_stream(driver, old->part[p]);
         shoal_cuda_aside_release(old);
         for (int i = 0; i < SHOAL_CUDA_ARRAYS; i++) {
@@ -718,17 +718,24 @@ static shoal_status cuda_walk_with(shoal_engine *engine, const shoal_walk *walk)
     return status;
 }
 
-/* Queue a kernel over the first n systems, whose list is on the device. */
-static int walk_queue(shoal_engine *engine, shoal_kernel_entry entry, long n)
+/* Parts of n walkers, each of which fills the GPU: parameters of one are copied while another one goes. */
+static int walk_parts(const shoal_engine *engine, long n)
 {
-    const int block = block_for(engine, entry, n);
-    engine->last = shoal_kernel_entry_name(entry);
-    return shoal_cuda_queue(engine, entry, engine->list[0], n, block, shoal_cuda_blocks(engine, entry, block, n),
-                            engine->work);
+    const long n_blocks = shoal_cuda_blocks(engine, SHOAL_OBSERVE, block_for(engine, SHOAL_OBSERVE, n), n),
+               fill = n_blocks / engine->gpu.n_multiprocessors;
+    return fill < 1 ? 1 : fill < SHOAL_CUDA_STREAMS ? (int)fill : SHOAL_CUDA_STREAMS;
 }
 
-/* Queue the kernels that take n walkers through both legs. */
-static int walk_legs(shoal_engine *engine, long n)
+static int walk_queue(shoal_engine *engine, shoal_kernel_entry entry, shoal_cuda_part part)
+{
+    const int block = block_for(engine, entry, part.n);
+    engine->last = shoal_kernel_entry_name(entry);
+    return shoal_cuda_queue(engine, entry, part.list, part.n, block, shoal_cuda_blocks(engine, entry, block, part.n),
+                            part.stream);
+}
+
+/* Queue the kernels that take a part of the walkers through both legs. */
+static int walk_legs(shoal_engine *engine, shoal_cuda_part part)
 {
     static const shoal_kernel_entry entries[] = {SHOAL_WALKER_BEGIN, SHOAL_PREPARE, SHOAL_OBSERVE};
     int result = 0;
@@ -737,9 +744,9 @@ static int walk_legs(shoal_engine *engine, long n)
         engine->args.walk_leg = leg;
         const int n_entries = engine->walk_host.keplerian ? 1 : SHOAL_COUNT(entries);
         for (int i = 0; i < n_entries && result == 0 && engine->args.sights.n_times > 0; i++)
-            result = walk_queue(engine, entries[i], n);
+            result = walk_queue(engine, entries[i], part);
     }
-    return result ? result : walk_queue(engine, SHOAL_WALKER_END, n);
+    return result ? result : walk_queue(engine, SHOAL_WALKER_END, part);
 }
 
 /* Where the device keeps predictions, those of system 0: `room`, or nowhere. */
@@ -768,15 +775,23 @@ static shoal_status cuda_walk(shoal_engine *engine, const int *list, long n, con
     engine->args.slice_steps = SHOAL_ALL_STEPS;
     memcpy(engine->list_host[0], list, (size_t)n * sizeof *list);
     int result = driver->to_device_later(engine->list[0], engine->list_host[0], (size_t)n * sizeof *list, engine->work);
-    if (result == 0)
-        result = driver->copy_later(address(walk->theta) + first * vector, address(theta) + first * vector,
-                                    (size_t)n * vector, engine->work);
     if (result == 0 && predicted)
         result = driver->allocate(&room, size);
     if (result == 0 && predicted)
         result = walk_predicts(engine, room - first * n_data * sizeof *predicted);
+    const int n_parts = walk_parts(engine, n);
     if (result == 0)
-        result = walk_legs(engine, n);
+        result = shoal_cuda_join_parts(engine, n_parts, true);
+    for (int p = 0; p < n_parts && result == 0; p++) {
+        const shoal_cuda_part part = shoal_cuda_part_of(engine, engine->list[0], n, n_parts, p);
+        const size_t at = (first + (size_t)part.first) * vector;
+        result = driver->copy_later(address(walk->theta) + at, address(theta) + at, (size_t)part.n * vector,
+                                    part.stream);
+        if (result == 0)
+            result = walk_legs(engine, part);
+    }
+    if (result == 0)
+        result = shoal_cuda_join_parts(engine, n_parts, false);
     if (result == 0)
         result = driver->copy_later(address(lnl + first), address(walk->lnl + first), (size_t)n * sizeof *lnl,
                                     engine->work);

@@ -254,6 +254,70 @@ static void errors_may_have_students_distribution(void **state)
     shoal_study_destroy(&study);
 }
 
+#define PAIR(name, kind, more)                                                                                \
+    "{ name = \"" name "\"; kind = \"" kind "\"; file = \"pairs.csv\"; format = \"orbitize\"; body = \"b\"; " \
+    "time = \"MJD_TDB\"; time_zero = 50000.0; " more " }"
+
+/* Errors of two coordinates that a table says are correlated have a normal distribution in common, in whichever order
+ * the sets are, with jitters, too. */
+static void measured_together_they_are_correlated(void **state)
+{
+    enum { ROWS = 5 };
+    static const char *const orders[] = {
+        PAIR("x", "delta_ra", "parallax = 20.0; jitter = 0.7;") ", " PAIR("y", "delta_dec", "parallax = 20.0;") ", ",
+        PAIR("y", "delta_dec", "parallax = 20.0;") ", " PAIR("x", "delta_ra", "parallax = 20.0; jitter = 0.7;") ", "};
+    static const char polar[] = PAIR("a", "position_angle", "") ", " PAIR("s", "separation",
+                                                                          "parallax = 20.0; jitter = 0.4;");
+    shoal_context *context = context_of(state);
+    FILE *out = fopen("pairs.csv", "w");
+    assert_non_null(out);
+    fprintf(out, "epoch,object,raoff,raoff_err,decoff,decoff_err,radec_corr,sep,sep_err,pa,pa_err,seppa_corr\n");
+    for (int j = 0; j < ROWS; j++) /* a row has one of the two kinds */
+        fprintf(out, j % 2 ? "%.17g,1,,,,,,90,2,30,1.5,%.17g\n" : "%.17g,1,50,2,70,1.5,%.17g,,,,,\n", 50000 + 211.3 * j,
+                0.3 * (j - 1));
+    fclose(out);
+    for (int order = 0; order < 2; order++) {
+        char data[MOST_TEXT / 4], text[MOST_TEXT];
+        shoal_study *study;
+        double predicted[2 * ROWS], lnl, right = 0, theta = 0;
+        snprintf(data, sizeof data, "%s%s", orders[order], polar);
+        text_of("{ body = \"b\"; parameter = \"Omega\"; distribution = \"uniform\"; from = 0.0; to = 360.0; }", data,
+                text);
+        char *written = strstr(text, " Omega = 130.0;");
+        assert_non_null(written);
+        memset(written, ' ', strlen(" Omega = 130.0;"));
+        shoal_model *model = model_of(context, text, 1, &study);
+        theta = 130;
+        assert_int_equal(shoal_model_n_data(model), 2 * ROWS);
+        assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
+        assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
+        for (int j = 0; j < ROWS; j++) {
+            const bool turned = j % 2;
+            const int n_ra = (ROWS + 1) / 2, n_polar = ROWS / 2, k = j / 2, first = turned ? 2 * n_ra + n_polar + k : k,
+                      second = turned ? 2 * n_ra + k : n_ra + k;
+            const double *x = &predicted[turned || !order ? first : second],
+                         *y = &predicted[turned || !order ? second : first];
+            const double jitter = turned ? 0.4 : 0.7, rho = 0.3 * (j - 1), a = (turned ? 90 : 50) - *x,
+                         b = remainder((turned ? 30 : 70) - *y, turned ? 360 : 1e9), A = 4 + jitter * jitter, B = 2.25,
+                         C = rho * 3, det = A * B - C * C;
+            right -= (B * a * a - 2 * C * a * b + A * b * b) / (2 * det) + log(4 * PI * PI * det) / 2;
+        }
+        if (!(fabs(lnl - right) < 1e-12 * fabs(right)))
+            fail_msg("ln L = %.15g, not %.15g", lnl, right);
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+        study = NULL;
+        text_of("{ body = \"b\"; parameter = \"Omega\"; distribution = \"uniform\"; from = 0.0; to = 360.0; }",
+                PAIR("a", "position_angle", ""), text);
+        memset(strstr(text, " Omega = 130.0;"), ' ', strlen(" Omega = 130.0;"));
+        assert_ok(context, shoal_study_open(context, "sky.cfg", text, 0, NULL, NULL, &study));
+        assert_int_equal(shoal_model_create(study, 1, &model), SHOAL_E_INPUT);
+        assert_non_null(strstr(shoal_context_message(context), "correlated with, too (line 5 of the table)"));
+        shoal_study_destroy(&study);
+    }
+    unlink("pairs.csv");
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     shoal_context *context = context_of(state);
@@ -312,6 +376,7 @@ int main(void)
         cmocka_unit_test(places_are_those_of_the_bodies),
         cmocka_unit_test(scans_follow_parallax_motion_and_orbit),
         cmocka_unit_test(errors_may_have_students_distribution),
+        cmocka_unit_test(measured_together_they_are_correlated),
         cmocka_unit_test(what_is_wrong_is_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

@@ -48,7 +48,16 @@ static void add_errors(const shoal_data *data, const shoal_walker_set *set, cons
                 values[first + j] += vector[i * n + j] * sqrt(variance[i] + jitter * jitter) * normal;
             continue;
         }
-        values[first + i] += hypot(data->datum[first + i].error, jitter) *
+        const shoal_datum *datum = &data->datum[first + i];
+        if (datum->with.set >= 0) { /* given the error of the number that it was measured with */
+            const double error = data->datum[datum->with.datum].error,
+                         c = datum->with.correlation * datum->error * error,
+                         s = hypot(error, number_of(&data->set[datum->with.set].jitter, theta)), slope = c / (s * s);
+            values[first + i] += slope * s * noise * shoal_fit_normal(key, SHOAL_FIT_USE_NOISE + datum->with.datum) +
+                                 sqrt(datum->error * datum->error + jitter * jitter - c * slope) * normal;
+            continue;
+        }
+        values[first + i] += hypot(datum->error, jitter) *
                              (set->freedom > 0 ? noise * gsl_cdf_tdist_Pinv(shoal_fit_uniform(key, use), set->freedom)
                                                : normal);
     }

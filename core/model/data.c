@@ -79,7 +79,8 @@ static shoal_status add(reader *r, const double *numbers)
     data->datum[data->n++] = (shoal_datum){.row = (int)numbers[NUMBER],
                                            .time = (numbers[TIME] - r->time_zero) * r->factor,
                                            .value = numbers[VALUE],
-                                           .error = numbers[ERROR]};
+                                           .error = numbers[ERROR],
+                                           .with.set = -1};
     return SHOAL_OK;
 }
 
@@ -127,9 +128,6 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
     const long index = r->data->n - (long)r->data->set[r->set].first;
     if (!is || body != r->data->body[r->set] || row->flag)
         return SHOAL_OK;
-    if (row->correlation != 0 && !motions)
-        return shoal_config_fail(config, config_setting_get_member(r->group, "format"), NULL, NULL,
-                                 "no correlated errors (line %ld of the table)", row->line);
     const double unit = transits     ? shoal_config_factor(config, "time") / r->factor
                         : velocities ? shoal_config_number(config, r->group, "data", "unit") != 0 ? 1000 : 1
                         : r->kind == SHOAL_DATA_POSITION_ANGLE ? r->study->angle
@@ -144,12 +142,61 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
         datum->sine = motions ? east : sin(row->angle);
         datum->cosine = motions ? !east : cos(row->angle);
         datum->parallax_factor = row->parallax_factor;
+        datum->line = (int)row->line;
+        datum->with.correlation = motions ? 0 : row->correlation;
     }
     if (!status && motions && index < SHOAL_MOTIONS) {
         r->motions.until[index] = (row->until - r->time_zero) * r->factor;
         r->motions.correlation[index] = row->correlation;
         r->motions.year = 365.25 * r->factor;
     }
+    return status;
+}
+
+static const char *file_of(const reader *r, int set)
+{
+    const config_setting_t *list = shoal_config_lookup(&r->study->config, "data");
+    return shoal_config_string(config_setting_get_elem(list, (unsigned)set), "file", "");
+}
+
+/* Find the number that a datum of set i was measured with: in the same line of the table, and of the same body. */
+static shoal_status find_pair(const reader *r, int i, shoal_datum *datum)
+{
+    static const int other[] = {[SHOAL_SKY_ANGLE] = SHOAL_SKY_SEPARATION, [SHOAL_SKY_DEC] = SHOAL_SKY_RA};
+    const shoal_data *data = r->data;
+    const shoal_walker_set *set = &data->set[i];
+    const int sky = set->sky < SHOAL_COUNT(other) ? other[set->sky] : SHOAL_SKY_NONE;
+    for (int k = 0; k < data->n_sets && sky && datum->with.set < 0; k++) {
+        const shoal_walker_set *of = &data->set[k];
+        const bool same = of->sky == sky && data->body[k] == data->body[i] && strcmp(file_of(r, k), file_of(r, i)) == 0;
+        for (long long j = of->first; same && j < of->first + of->n; j++)
+            if (data->datum[j].line == datum->line && data->datum[j].time == datum->time) {
+                datum->with.set = k;
+                datum->with.datum = (int)j;
+            }
+    }
+    const shoal_walker_set *with = datum->with.set < 0 ? NULL : &data->set[datum->with.set];
+    if (with && (set->rotation >= 0 || with->rotation >= 0 || set->freedom > 0 || with->freedom > 0))
+        return shoal_config_fail(&r->study->config, r->group, NULL, NULL,
+                                 "normal errors without a covariance, where pairs are correlated");
+    if (with)
+        return SHOAL_OK;
+    return shoal_config_fail(&r->study->config, config_setting_get_member(r->group, "format"), NULL, NULL,
+                             "data of what the errors are correlated with, too (line %d of the table): separation with "
+                             "position_angle, delta_ra with delta_dec",
+                             datum->line);
+}
+
+static shoal_status find_pairs(reader *r)
+{
+    const config_setting_t *list = shoal_config_lookup(&r->study->config, "data");
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < r->data->n_sets; i++)
+        for (long long j = r->data->set[i].first; j < r->data->set[i].first + r->data->set[i].n && !status; j++) {
+            r->group = config_setting_get_elem(list, (unsigned)i);
+            if (r->data->datum[j].with.correlation != 0)
+                status = find_pair(r, i, &r->data->datum[j]);
+        }
     return status;
 }
 
@@ -250,6 +297,8 @@ static shoal_status read_columns(reader *r)
         [SHOAL_DATA_OCCULTATION_TIME] = {3, {NUMBER, TIME, ERROR}, {"number", "time", "error"}},
         [SHOAL_DATA_IMPACT_PARAMETER] = {3, {NUMBER, VALUE, ERROR}, {"number", "impact", "error"}},
         [SHOAL_DATA_TRANSIT_DURATION] = {3, {NUMBER, VALUE, ERROR}, {"number", "duration", "error"}},
+        [SHOAL_DATA_INGRESS_DURATION] = {3, {NUMBER, VALUE, ERROR}, {"number", "duration", "error"}},
+        [SHOAL_DATA_EGRESS_DURATION] = {3, {NUMBER, VALUE, ERROR}, {"number", "duration", "error"}},
         [SHOAL_DATA_SEPARATION] = {3, {TIME, VALUE, ERROR}, {"time", "separation", "error"}},
         [SHOAL_DATA_POSITION_ANGLE] = {3, {TIME, VALUE, ERROR}, {"time", "position_angle", "error"}},
         [SHOAL_DATA_DELTA_RA] = {3, {TIME, VALUE, ERROR}, {"time", "delta_ra", "error"}},
@@ -448,6 +497,8 @@ shoal_status shoal_data_read(const shoal_study *study, shoal_data *data)
         if (!status)
             status = shoal_noise_covariance(study, r.group, data, i, motions ? covariance : NULL);
     }
+    if (!status)
+        status = find_pairs(&r);
     return status ? status : shoal_noise_processes(study, data);
 }
 

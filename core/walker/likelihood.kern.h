@@ -8,7 +8,9 @@
  *            - (n + 1) / 2 ln(1 + (value - model)^2 / (n s^2))
  *     model = seen + offset + trend (t - epoch) + curvature (t - epoch)^2
  *
- * Errors may be correlated (correlated.kern.h).
+ * Errors may be correlated (correlated.kern.h). A pair of numbers that were measured together has a normal distribution
+ * in common: that of one, and that of the other given the first,
+ *     mean  model + c / s_1^2 (value_1 - model_1),   variance  s^2 - c^2 / s_1^2,   c = correlation error error_1
  *
  * A set may be integrated over the numbers in which its model is linear, with flat priors of density 1: an offset, or
  * of scans the place and its motion. It adds b A^-1 b / 2 - ln det(A / 2 pi) / 2, where A and b are the normal
@@ -227,7 +229,21 @@ LANE_FN void walker_predict(const shoal_walk *walk, const shoal_walker_set *set,
 
 #include "core/walker/correlated.kern.h"
 
-/* Independent errors of a set. */
+/* What of a residual and its variance is left when the datum that was measured with it is known. */
+LANE_FN void walker_condition(const shoal_walk *walk, const shoal_datum *datum, lane_id id, real *r, real *s2)
+{
+    const shoal_walker_set *set = &walk->sets[datum->with.set];
+    const shoal_datum *other = &walk->data[datum->with.datum];
+    const walker_terms terms = walker_terms_of(walk, set, id);
+    const real jitter = walker_number(walk, &set->jitter, id),
+               first = walker_value(walk, other, id) - walker_model(walk, set, &terms, other, id),
+               slope = lane_set(datum->with.correlation * datum->error * other->error) /
+                       lane_fma(jitter, jitter, lane_set(other->error * other->error));
+    *r = lane_fnma(slope, first, *r);
+    *s2 = lane_fnma(slope, lane_set(datum->with.correlation * datum->error * other->error), *s2);
+}
+
+/* Independent errors of a set, but for pairs. */
 LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_set *set, lane_id id, mask there)
 {
     const real zero = lane_set(0.0), jitter = walker_number(walk, &set->jitter, id), more = jitter * jitter;
@@ -243,11 +259,13 @@ LANE_FN real walker_set_likelihood(const shoal_walk *walk, const shoal_walker_se
     real sum = zero, n_there = zero, missing = zero, right = zero, matrix = zero;
     for (long long j = set->first; j < last; j++) {
         const shoal_datum *datum = &walk->data[j];
-        const real model = walker_model(walk, set, &terms, datum, id),
-                   s2 = lane_set(datum->error * datum->error) + more;
+        const real model = walker_model(walk, set, &terms, datum, id);
         const mask is = model == model;
-        const real weight = lane_select(is, 1.0 / s2, zero),
-                   r = lane_select(is, walker_value(walk, datum, id) - model, zero);
+        real s2 = lane_set(datum->error * datum->error) + more,
+             r = lane_select(is, walker_value(walk, datum, id) - model, zero);
+        if (datum->with.set >= 0)
+            walker_condition(walk, datum, id, &r, &s2);
+        const real weight = lane_select(is, 1.0 / s2, zero);
         if (set->freedom > 0)
             sum = sum + (set->freedom + 1) * lane_log(lane_fma(r * r, weight / set->freedom, one));
         else

@@ -113,6 +113,12 @@ typedef struct shoal_datum {
     double time, value, error;
     double sine, cosine, parallax_factor; /* of a scan: its direction from north through east */
     int first_part, n_parts; /* of a proper motion: its places, of `parts`; sine = 1 towards east, cosine = 1 north */
+    int line;                /* of its table */
+    /* A number measured with this one, of another set, whose error is correlated with its own; `set` -1: none. */
+    struct {
+        int set, datum;
+        double correlation;
+    } with;
 } shoal_datum;
 
 /* A proper motion is a sum of places at some times, with weights per the data's unit of time. */

@@ -195,8 +195,9 @@ LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_e
 
 /* What is found of a conjunction. */
 typedef struct lane_met {
-    real tau, z, height; /* tau: after the last step; z: towards the observer, from the other, the barycentre */
-    real distance, speed, duration; /* in the plane of the sky */
+    real tau, z, height;  /* tau: after the last step; z: towards the observer, from the other, the barycentre */
+    real distance, speed; /* in the plane of the sky */
+    real duration, ingress, egress; /* NaN where disks have no contact from within */
 } lane_met;
 
 /* The time from mid-transit to a contact at the distance `reach` of the centres, with the sign of `side`; 0 where they
@@ -219,17 +220,35 @@ LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end
     return root.at * first;
 }
 
-/* A body passed in the last step: its g was `was` before it and is `is` at its end. reach: distance of contact. The
+/* The contacts from without, at the distance reach[0], and from within, at reach[1]. */
+LANE_FN void conjunction_contacts(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                                  const real reach[2], mask where, lane_met *met)
+{
+    const real zero = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int side = -1; side <= 1; side += 2) {
+        const real outer = conjunction_contact(k, end, of, met, reach[0], side, where);
+        met->duration = met->duration + outer;
+        if (k->sights.n_met <= SHOAL_MET_INGRESS)
+            continue;
+        const real inner = conjunction_contact(k, end, of, met, reach[1], side, where),
+                   between = lane_select(inner > zero, outer - inner, zero / zero);
+        met->ingress = side < 0 ? between : met->ingress;
+        met->egress = side < 0 ? met->egress : between;
+    }
+}
+
+/* A body passed in the last step: its g was `was` before it and is `is` at its end. reach: distances of contact. The
  * slope of g is that of a motion about the star; of mutual ones, which others bend, the secant's. */
 LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
-                                  real was, real is, real reach, mask where)
+                                  real was, real is, const real reach[2], mask where)
 {
     const bool mutual = of->track >= 0;
     const real zero = lane_set(0.0), h = end->h, mu = team_mass(end->m, of->of) + team_mass(end->m, of->body);
     real g_last = zero, u_last = lane_set(1e9);
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
-    lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero};
+    lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero, zero, zero};
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const mask open = root.open;
@@ -253,11 +272,8 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
         met.distance = lane_select(open, lane_sqrt(lane_fma(y, y, x * x)), met.distance);
         met.speed = lane_select(open, lane_sqrt(speed2), met.speed);
     }
-    LANE_KEEP_ROLLED
-    for (int side = -1; side <= 1 && k->sights.n_met > SHOAL_MET_DURATION; side += 2) {
-        const real contact = conjunction_contact(k, end, of, &met, reach, side, where);
-        met.duration = met.duration + contact;
-    }
+    if (k->sights.n_met > SHOAL_MET_DURATION)
+        conjunction_contacts(k, end, of, reach, where, &met);
     return met;
 }
 
@@ -303,9 +319,10 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
 {
     const int slots = system_bodies(k, BODIES(k)) * SHOAL_QUANTITIES, n_met = k->sights.n_met;
     const real zero = lane_set(0.0), radius = lane_load(k->bodies, id, two->of * SHOAL_QUANTITIES + SHOAL_R, slots),
-               reach = radius + lane_load(k->bodies, id, two->body * SHOAL_QUANTITIES + SHOAL_R, slots);
+               r = lane_load(k->bodies, id, two->body * SHOAL_QUANTITIES + SHOAL_R, slots),
+               reach[2] = {radius + r, lane_abs(radius - r)};
     const lane_met met = conjunction_find(k, end, two, was, is, reach, wanted);
-    const mask touch = wanted & ((radius == zero) | (met.distance <= reach));
+    const mask touch = wanted & ((radius == zero) | (met.distance <= reach[0]));
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         if (!conjunction_is(of, two))
@@ -316,7 +333,7 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
         const real there = lane_fetch(k->sights.met, id, row * (double)n_met, k->sights.n_rows * n_met, row >= zero);
         (void)conjunction_row(k, of, row < row, there, &off_there);
         const mask kept = team_speaks((row >= zero) & lane_not(off_there < off), 1);
-        const real values[SHOAL_MET] = {time, met.distance / radius, met.duration}; /* in the order of SHOAL_MET_* */
+        const real values[SHOAL_MET] = {time, met.distance / radius, met.duration, met.ingress, met.egress};
         for (int v = 0; v < n_met; v++)
             lane_scatter(k->sights.met, id, row * (double)n_met + (double)v, k->sights.n_rows * n_met, kept, values[v]);
     }

@@ -59,7 +59,7 @@ static void vary(char text[MOST_TEXT], const char *key, const char *value)
 
 /* ---- closed forms ------------------------------------------------------------------------------------------------ */
 
-enum { CIRCLES = 5, KINDS = 5 };
+enum { CIRCLES = 5, KINDS = 7 };
 static const int number_on_circle[CIRCLES] = {-3, -1, 0, 4, 20};
 
 /* A planet without mass on a circle, with transits at 3 + 10 number: what its data are, by kind. */
@@ -67,7 +67,8 @@ static void write_circle(double right[KINDS][CIRCLES])
 {
     const double radius = 0.004, r = 0.001, inc = 88.5 * PI / 180, period = 10;
     const double a = cbrt(0.01720209895 * 0.01720209895 * period * period / (4 * PI * PI)); /* AU */
-    const double b = a * cos(inc) / radius, chord = sqrt((1 + r / radius) * (1 + r / radius) - b * b);
+    const double b = a * cos(inc) / radius, chord = sqrt((1 + r / radius) * (1 + r / radius) - b * b),
+                 inside = sqrt((1 - r / radius) * (1 - r / radius) - b * b);
     double zero[CIRCLES] = {0};
     for (int j = 0; j < CIRCLES; j++) {
         right[0][j] = 3 + period * number_on_circle[j];
@@ -75,6 +76,7 @@ static void write_circle(double right[KINDS][CIRCLES])
         right[2][j] = b;
         right[3][j] = period / PI * asin(radius / (a * sin(inc)) * chord);
         right[4][j] = right[0][j] - a * sin(inc) * 149597870700.0 / 299792458 / 86400; /* light */
+        right[5][j] = right[6][j] = (right[3][j] - period / PI * asin(radius / (a * sin(inc)) * inside)) / 2;
     }
     write_rows("times.csv", "number,time,error", CIRCLES, number_on_circle, right[0]);
     write_rows("late.csv", "number,time,error", CIRCLES, number_on_circle, right[1]);
@@ -101,7 +103,9 @@ static void a_circular_orbit_has_closed_forms(void **state)
         DATA("o", "occultation_time", "late.csv", "t0 = 8.0; period = 10.0;") ", "
         DATA("b", "impact_parameter", "impacts.csv", "t0 = 3.0; period = 10.0;") ", "
         DATA("d", "transit_duration", "durations.csv", "t0 = 3.0; period = 10.0;") ", "
-        DATA("l", "transit_time", "times.csv", "t0 = 3.0; period = 10.0; light_travel = true;");
+        DATA("l", "transit_time", "times.csv", "t0 = 3.0; period = 10.0; light_travel = true;") ", "
+        DATA("i", "ingress_duration", "durations.csv", "t0 = 3.0; period = 10.0;") ", "
+        DATA("e", "egress_duration", "durations.csv", "t0 = 3.0; period = 10.0;");
     /* clang-format on */
     double right[KINDS][CIRCLES];
     write_circle(right);
@@ -118,7 +122,8 @@ static void a_circular_orbit_has_closed_forms(void **state)
         assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
         for (int q = 0; q < KINDS; q++)
             for (int j = 0; j < CIRCLES; j++) {
-                const double value = q == 2 || q == 3 ? 0 : right[q % 4][j], d = (value - predicted[q][j]) / 0.001;
+                const double value = q == 2 || q == 3 || q > 4 ? 0 : right[q % 4][j],
+                             d = (value - predicted[q][j]) / 0.001;
                 if (!(fabs(predicted[q][j] - right[q][j]) < integrators[i].tolerance))
                     fail_msg("%s: kind %d, number %d: %.12g, not %.12g", integrators[i].text, q, number_on_circle[j],
                              predicted[q][j], right[q][j]);

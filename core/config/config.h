@@ -46,15 +46,17 @@ const shoal_key *shoal_key_find(const char *section, const char *name);
 const shoal_key *shoal_body_key(int key);
 
 /* What data are of: in the order of the choices. */
-#define SHOAL_DATA_KIND_CHOICES                                                                                    \
-    "velocity|transit_time|occultation_time|impact_parameter|transit_duration|separation|position_angle|delta_ra|" \
-    "delta_dec|along_scan|proper_motion"
+#define SHOAL_DATA_KIND_CHOICES                                                                                  \
+    "velocity|transit_time|occultation_time|impact_parameter|transit_duration|ingress_duration|egress_duration|" \
+    "separation|position_angle|delta_ra|delta_dec|along_scan|proper_motion"
 enum {
     SHOAL_DATA_VELOCITY,
     SHOAL_DATA_TRANSIT_TIME,
     SHOAL_DATA_OCCULTATION_TIME,
     SHOAL_DATA_IMPACT_PARAMETER,
     SHOAL_DATA_TRANSIT_DURATION,
+    SHOAL_DATA_INGRESS_DURATION,
+    SHOAL_DATA_EGRESS_DURATION,
     SHOAL_DATA_SEPARATION,
     SHOAL_DATA_POSITION_ANGLE,
     SHOAL_DATA_DELTA_RA,

@@ -144,7 +144,8 @@ const shoal_key shoal_keys[] = {
           "velocity: of a body along the line of sight, positive when it recedes (+z is towards the observer); "
           "transit_time: mid-transits of a body, when its distance from the first body (or `of`) is least in the plane "
           "of the sky; occultation_time: the same behind it; impact_parameter: that distance in radii of that one; "
-          "transit_duration: from first to last contact; separation, position_angle, delta_ra, delta_dec: of a body "
+          "transit_duration: from first to last contact; ingress_duration, egress_duration: the part of it until the "
+          "second, from the third contact; separation, position_angle, delta_ra, delta_dec: of a body "
           "from the first one; along_scan: of a body from a point, along the scans of Gaia; proper_motion: those of "
           "the first body by Hipparcos, by Gaia and between them, of the HGCA"),
     OTHER("data", TEXT, "file", NULL,

@@ -121,8 +121,8 @@ typedef struct shoal_conjunctions {
     double light; /* 1 / c where times are those of arrival at the barycentre's distance, else 0 */
 } shoal_conjunctions;
 
-/* What is kept of a conjunction. */
-enum { SHOAL_MET_TIME, SHOAL_MET_DISTANCE, SHOAL_MET_DURATION, SHOAL_MET };
+/* What is kept of a conjunction. Ingress and egress: from a contact from without to that from within. */
+enum { SHOAL_MET_TIME, SHOAL_MET_DISTANCE, SHOAL_MET_DURATION, SHOAL_MET_INGRESS, SHOAL_MET_EGRESS, SHOAL_MET };
 
 /* What is seen of systems at a list of times, in the order of the run (integrators/observe.kern.h), and at conjunctions
  * (integrators/conjunctions.kern.h). */

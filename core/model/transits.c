@@ -134,10 +134,10 @@ static shoal_status find_other(const shoal_study *study, const shoal_transits_sa
 shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_said *said, shoal_data *data, int i)
 {
     enum { MOST_NUMBERS = 100000000 };
-    static const int met[SHOAL_DATA_KINDS] = {[SHOAL_DATA_TRANSIT_TIME] = SHOAL_MET_TIME,
-                                              [SHOAL_DATA_OCCULTATION_TIME] = SHOAL_MET_TIME,
-                                              [SHOAL_DATA_IMPACT_PARAMETER] = SHOAL_MET_DISTANCE,
-                                              [SHOAL_DATA_TRANSIT_DURATION] = SHOAL_MET_DURATION};
+    static const int met[SHOAL_DATA_KINDS] = {
+        [SHOAL_DATA_TRANSIT_TIME] = SHOAL_MET_TIME,         [SHOAL_DATA_OCCULTATION_TIME] = SHOAL_MET_TIME,
+        [SHOAL_DATA_IMPACT_PARAMETER] = SHOAL_MET_DISTANCE, [SHOAL_DATA_TRANSIT_DURATION] = SHOAL_MET_DURATION,
+        [SHOAL_DATA_INGRESS_DURATION] = SHOAL_MET_INGRESS,  [SHOAL_DATA_EGRESS_DURATION] = SHOAL_MET_EGRESS};
     const shoal_config *config = &study->config;
     const config_setting_t *group = said->group;
     const int kind = said->kind;

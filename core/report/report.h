@@ -69,6 +69,7 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
 typedef struct shoal_certified_run {
     const char *changed;                       /* what is other in it: "half the step" */
     const double *outcome, *n_final, *t_stop;  /* [n], as in the log */
+    const double *megno, *dE;                  /* NULL: not in the log */
     long n_same;                               /* systems of the same class as in the study's run */
     long n_ended;                              /* that ended in both, and of these: */
     double ratio, ratio_low, ratio_high;       /* the median of log10 (t / t of the study's run); NaN: too few */
@@ -76,12 +77,18 @@ typedef struct shoal_certified_run {
     double decided, decided_low, decided_high; /* part of the systems, beyond chance, whose class differs */
 } shoal_certified_run;
 
-typedef enum shoal_verdict { SHOAL_CONVERGED, SHOAL_NOT_CONVERGED, SHOAL_UNDECIDED } shoal_verdict;
+typedef enum shoal_verdict {
+    SHOAL_CONVERGED,
+    SHOAL_NOT_CONVERGED,
+    SHOAL_UNDECIDED,
+    SHOAL_NOT_JUDGED /* none has ended and all have one class */
+} shoal_verdict;
 
 typedef struct shoal_certified {
     long n;                                 /* systems */
     const double *system;                   /* [n] rows of /systems */
     const double *outcome, *n_final, *time; /* [n] of the study's run */
+    const double *megno, *dE;               /* NULL: not in the log */
     double tolerance;                       /* part of the systems whose class may be decided by the step */
     shoal_certified_run run[SHOAL_CERTIFY_RUNS];
     shoal_verdict verdict;

@@ -192,6 +192,19 @@ static void test_not_judged(void **state)
     shoal_result_destroy(&result);
 }
 
+/* "undecided" advises what can help. */
+static void test_advice(void **state)
+{
+    shoal_context *context = ((fixture *)*state)->context;
+    shoal_result *result = made_up(context, 10);
+    assert_printed(context, result, "are allowed: all systems were compared, only a study of more tells more");
+    shoal_result_log(result, SHOAL_CERTIFY_LOG)->n_rows = 9;
+    assert_printed(context, result, "are allowed: a larger run.certify.fraction tells more");
+    result->outcome[9] = SHOAL_INVALID;
+    assert_printed(context, result, "are allowed: all systems were compared");
+    shoal_result_destroy(&result);
+}
+
 /* The tolerance is the config's. */
 static void test_tolerance(void **state)
 {
@@ -632,12 +645,22 @@ int main(int argc, char **argv)
         return die_main(argv);
     const struct CMUnitTest tests[] = {
         TEST(test_not_judged),
-
-        TEST(test_megno),      TEST(test_verdicts),   TEST(test_tolerance),
-        TEST(test_times),      TEST(test_bad_log),    TEST(test_short_step),
-        TEST(test_long_step),  TEST(test_adaptive),   TEST(test_shards_and_threads),
-        TEST(test_none),       TEST(test_impossible), TEST(test_interrupted),
-        TEST(test_killed),     TEST(test_refused),    TEST(test_without_meaning),
+        TEST(test_advice),
+        TEST(test_megno),
+        TEST(test_verdicts),
+        TEST(test_tolerance),
+        TEST(test_times),
+        TEST(test_bad_log),
+        TEST(test_short_step),
+        TEST(test_long_step),
+        TEST(test_adaptive),
+        TEST(test_shards_and_threads),
+        TEST(test_none),
+        TEST(test_impossible),
+        TEST(test_interrupted),
+        TEST(test_killed),
+        TEST(test_refused),
+        TEST(test_without_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

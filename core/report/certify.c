@@ -235,6 +235,15 @@ shoal_decider shoal_certify_decider(const shoal_certified *certified, long i)
 
 /* ---- the summary ------------------------------------------------------------------------------------------------- */
 
+/* Whether all systems of the result that can be run were integrated again. */
+static bool are_all(const shoal_certified *c, const shoal_result *result)
+{
+    long n = 0;
+    for (long s = 0; s < result->n_systems; s++)
+        n += result->outcome[s] != SHOAL_INVALID;
+    return c->n >= n;
+}
+
 static void print_not_judged(const shoal_certified *c, FILE *out)
 {
     fprintf(
@@ -246,7 +255,7 @@ static void print_not_judged(const shoal_certified *c, FILE *out)
         c->megno ? "" : "; monitors that end systems, or megno, tell more");
 }
 
-static void print_verdict(const shoal_certified *c, FILE *out)
+static void print_verdict(const shoal_certified *c, const shoal_result *result, FILE *out)
 {
     static const char *const words[] = {
         [SHOAL_CONVERGED] = "converged", [SHOAL_NOT_CONVERGED] = "not converged", [SHOAL_UNDECIDED] = "undecided"};
@@ -264,7 +273,9 @@ static void print_verdict(const shoal_certified *c, FILE *out)
         separator = ", ";
     }
     fprintf(out, " of the classes beyond chance; %g %% are allowed%s\n", 100 * c->tolerance,
-            c->verdict == SHOAL_UNDECIDED ? ": a larger run.certify.fraction tells more" : "");
+            c->verdict != SHOAL_UNDECIDED ? ""
+            : are_all(c, result)          ? ": all systems were compared, only a study of more tells more"
+                                          : ": a larger run.certify.fraction tells more");
 }
 
 /* What the verdict is about. */
@@ -351,7 +362,7 @@ shoal_status shoal_certify_print(shoal_context *context, const shoal_result *res
     if (c.verdict == SHOAL_NOT_JUDGED)
         print_not_judged(&c, out);
     else
-        print_verdict(&c, out);
+        print_verdict(&c, result, out);
     print_decided(&c, result, SHOAL_DECIDED_BY_STEP, "  by the step  ", c.run[SHOAL_CERTIFY_HALF].n_chance, out);
     print_decided(&c, result, SHOAL_DECIDED_BY_PROPAGATOR, "  by the other ", c.run[SHOAL_CERTIFY_OTHER].n_chance, out);
     return SHOAL_OK;

@@ -260,7 +260,26 @@ typedef struct watch {
     double steps; /* of the study's own run */
     int stop_in;
     bool kill;
+    const char *folder; /* to look at in the second of the three, NULL: not to look */
+    double certified;   /* what was seen of it */
 } watch;
+
+/* The folder has one study. It runs, or has failed, its steps are done, and it certifies. Returns how far. */
+static double assert_certifies(const char *folder, shoal_piece_state state)
+{
+    shoal_piece *pieces;
+    shoal_pieces_sum sum;
+    long n;
+    assert_int_equal(shoal_pieces_find(NULL, folder, &pieces, &n), SHOAL_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(pieces->state, state);
+    assert_true(pieces->certifies && pieces->fraction == 1);
+    const double certified = pieces->certified;
+    shoal_pieces_add(pieces, n, &sum);
+    assert_true(sum.n == 1 && isnan(sum.seconds_left));
+    shoal_pieces_destroy(&pieces, n);
+    return certified;
+}
 
 static int look(const shoal_progress *progress, void *user)
 {
@@ -268,6 +287,8 @@ static int look(const shoal_progress *progress, void *user)
     w->seen[progress->certifying] = true;
     if (!progress->certifying)
         w->steps = progress->system_steps;
+    if (w->folder && progress->certifying == 1 + SHOAL_CERTIFY_HALF)
+        w->certified = assert_certifies(w->folder, SHOAL_PIECE_RUNNING);
     if (!w->stop_in || progress->certifying != w->stop_in || progress->fraction == 0)
         return 0;
     if (w->kill) {
@@ -543,6 +564,7 @@ static void test_killed(void **state)
 {
     const fixture *f = *state;
     shoal_result *straight = run_whole(f, "straight", NULL, &(watch){0});
+    assert_int_equal(remove_result(f, "straight"), 0);
     for (int in = 1; in <= SHOAL_CERTIFY_RUNS; in++) {
         char number[8];
         char *const argv[] = {"test_certify", "die-in", number, (char *)(uintptr_t)f->folder, NULL};
@@ -558,6 +580,8 @@ static void test_killed(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
         assert_true(there(f, "killed", ".journal"));
+        const double certified = assert_certifies(f->folder, SHOAL_PIECE_FAILED);
+        assert_true(certified >= (in - 1) / 3.0 && certified < in / 3.0);
         shoal_result *result = run_whole(f, "killed", NULL, &w);
         assert_true(w.steps == 0);
         for (int k = 1; k <= SHOAL_CERTIFY_RUNS; k++)
@@ -567,6 +591,16 @@ static void test_killed(void **state)
         shoal_result_destroy(&result);
     }
     shoal_result_destroy(&straight);
+}
+
+/* While a study certifies, `shoal status` has one study of it. */
+static void test_status(void **state)
+{
+    const fixture *f = *state;
+    watch w = {.folder = f->folder, .certified = -1};
+    shoal_result *result = run_whole(f, "watched", NULL, &w);
+    assert_true(w.certified >= 1 / 3.0 && w.certified <= 2 / 3.0);
+    shoal_result_destroy(&result);
 }
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
@@ -659,6 +693,7 @@ int main(int argc, char **argv)
         TEST(test_impossible),
         TEST(test_interrupted),
         TEST(test_killed),
+        TEST(test_status),
         TEST(test_refused),
         TEST(test_without_meaning),
     };

@@ -325,13 +325,33 @@ runs/study.h5 3 1 0 0 2 33.3 % -" ] || wrong "$out"
 run 0 status --csv runs/
 [ "$(printf '%s\n' "$out" | tail -n 3 | cut -d , -f 2-5 | tr '\n' ' ')" = "1,3,waiting,0 2,3,done,1 3,3,waiting,0 " ] ||
     wrong "$out"
+mkdir certifies # the last of the further runs takes long
+"$shoal" run study.cfg monitors='()' run.t_end=20000 run.certify.fraction=1.0 output.interval=20000 \
+    output.file=certifies/x.h5 --quiet --no-plot >/dev/null 2>&1 &
+runner=$!
+while kill -0 $runner 2>/dev/null; do
+    run 0 status certifies
+    case $out in *certified*) break ;; esac
+    sleep 0.05
+done
+[ "$(printf '%s\n' "$out" | tail -n 2 | tr -s ' ' | sed 's/[0-9.]* %$/N %/')" = \
+    "certifies/x.h5 1 0 1 0 0 100.0 % ?
+ certifies/x.h5: running, certified N %" ] || wrong "$out"
+run 0 status --csv certifies
+[ "$(printf '%s\n' "$out" | tail -n +2 | cut -d , -f 1-7)" = certifies/x.h5,1,1,running,1,,certifies/x.h5 ] ||
+    wrong "$out"
+kill -KILL $runner
+wait $runner 2>/dev/null
+run 0 status certifies
+holds "certifies/x.h5: failed, certified"
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "$out"
 run 0 status --all runs
 holds "runs/study.3-of-3.h5: waiting at 0.0 %"
 run 0 status "$configs"
 holds "no runs of ensembles in"
 refused 2 "nowhere: cannot be read" status nowhere
 refused 2 "expected one folder" status runs runs
-rm -r runs
+rm -r runs certifies
 end
 
 begin cli_names

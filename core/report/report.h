@@ -127,8 +127,10 @@ typedef struct shoal_piece {
     char *whole;          /* that of the whole study */
     long shard, n_shards; /* from 1; 1 of 1: one piece */
     shoal_piece_state state;
-    double fraction; /* done, of its steps */
-    double rate;     /* of that fraction, 1/s; 0: not known */
+    double fraction;  /* done, of its steps */
+    double rate;      /* of that fraction, 1/s; 0: not known */
+    bool certifies;   /* its steps are done, and the three further runs of run.certify are begun */
+    double certified; /* done, of these */
 } shoal_piece;
 
 /* Those of a folder, by study and shard; of a study that is begun also the shards that are waiting. malloc'd. */
@@ -139,7 +141,7 @@ typedef struct shoal_pieces_sum {
     long n; /* pieces of one study, from the first one on */
     long n_by_state[SHOAL_PIECE_STATES];
     double fraction;
-    double seconds_left; /* if as many go on as run now; NAN: not known */
+    double seconds_left; /* if as many go on as run now; NAN: not known, as of one that certifies */
 } shoal_pieces_sum;
 /* Add up the pieces of the same study that are at the beginning of the list, n >= 1. */
 void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);

@@ -295,6 +295,18 @@ run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
 end
 
+begin cli_many
+run 0 run study.cfg sweep='({ body = "c"; parameter = "a"; from = 1.1; to = 1.9; count = 100001; })' run.t_end=0.02 \
+    output.interval=1.0 output.file=many.h5 --force --no-plot
+[ "$(printf '%s\n' "$out" | grep -c '^extend .*output.extend = true')" -eq 2 ] || wrong "$out"
+refused 2 "output.extend" run many.h5 --extend 1
+for word in output.extend=false 'sweep=({ body = "c"; parameter = "a"; from = 1.1; to = 1.9; count = 3; })'; do
+    run 0 run study.cfg "$word" run.t_end=0.02 output.file=many.h5 --force --no-plot
+    [ "$(printf '%s\n' "$out" | grep -c '^extend ')" -eq 0 ] || wrong "$word: $out"
+done
+rm many.h5
+end
+
 begin cli_certify
 run 0 run study.cfg run.certify.fraction=1.0 output.file=certified.h5 --no-plot
 holds "certify        12 systems again"
@@ -340,8 +352,7 @@ done
 run 0 status --csv certifies
 [ "$(printf '%s\n' "$out" | tail -n +2 | cut -d , -f 1-7)" = certifies/x.h5,1,1,running,1,,certifies/x.h5 ] ||
     wrong "$out"
-kill -KILL $runner
-wait $runner 2>/dev/null
+{ kill -KILL $runner && wait $runner; } 2>/dev/null
 run 0 status certifies
 holds "certifies/x.h5: failed, certified"
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "$out"

@@ -458,6 +458,18 @@ refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
 refused 2 "expected a study" bench --range run.threads=1..2
 end
 
+begin cli_bench_monitors
+# it compares the states of all its runs, too
+run 0 bench monitors mvs hybrid 3 --engine cpu --systems 16 --steps 100 --csv
+printf '%s\n' "$out" | awk -F , '
+    NR == 1 { n = NF; next }
+    NF != n || $2 != "cpu" || $3 != "system" || $4 != 16 || !($5 > 0) { exit 1 }
+    { for (i = 6; i < NF; i += 2) if (!($i > 0 && $(i + 1) == "system") && ($i != "" || $1 != "hybrid-3")) exit 1 }
+    END { exit NR != 3 || n != 25 }' || wrong "$out"
+run 0 bench monitors mvs 3 --engine cpu --systems 16 --steps 100
+[ "$(printf '%s\n' "$out" | tail -n 1 | wc -w)" -eq 26 ] || wrong "$out"
+end
+
 begin cli_bench_ladder
 # climbed ROWS: the heading and so many rows, whose time and errors are numbers, and errors no larger than half
 # precision's

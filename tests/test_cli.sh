@@ -893,10 +893,37 @@ run 0 run columns.cfg --quiet
 run 0 query columns.h5 --systems-table
 printf '%s\n' "$out" | cut -d, -f1,9- | grep '^[0-9]' >again.txt
 grep '^[0-9]*,0,' same.csv | cut -d, -f1,12- | cmp -s - again.txt || wrong "columns of a study of the table: $out"
-{ head -n 4 same.csv; sed -n 5p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
+{ head -n 5 same.csv; sed -n 6p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
 refused 2 "c.e = 7: expected the number of the system's other bodies" run columns.cfg system.file=bad.csv
 printf 'a.b,c.d\n1,2\n' >bad.csv
 refused 2 "column 1 = a.b: expected system" run columns.cfg system.file=bad.csv
+end
+
+begin cli_convert_keeps_units
+printf '%s\n' 'angles = "degrees"; system = { bodies = (
+    { name = "sun"; m = 1.0; }, { name = "b"; m = 1e-3; a = 1.0; }, { name = "c"; m = 1e-3; a = 2.0; } ); };
+sample = { count = 2; parameters = (
+    { body = "c"; parameter = "a"; distribution = "uniform"; from = 2.0; to = 2.5; },
+    { body = "c"; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; },
+    { body = "c"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 360.0; } ); };
+integrator = { dt = 0.01; }; run = { t_end = 1.0; engine = "cpu"; };' >drawn.cfg
+run 0 run drawn.cfg --quiet
+run 0 convert drawn.h5 drawn.csv
+grep -q '^# column units: AU, , deg$' drawn.csv || wrong "$(head -n 5 drawn.csv)"
+run 0 convert drawn.csv drawn_again.csv
+cmp -s drawn.csv drawn_again.csv || wrong "read and written again: $(head -n 5 drawn_again.csv)"
+printf 'units = { length = "km"; }; system = { file = "drawn.csv"; }; integrator = { dt = 0.01; };
+run = { t_start = 1.0; t_end = 2.0; engine = "cpu"; };' >km.cfg
+run 0 run km.cfg --quiet
+run 0 convert km.h5 km.csv
+grep -q '^# column units: km, , deg$' km.csv || wrong "$(head -n 5 km.csv)"
+run 0 convert km.csv au.csv --units AU,Msun,yr
+paste -d , drawn.csv au.csv | awk -F , '/^[0-9]/ { n++; for (i = 11; i <= 13; i++)
+    if (!($i > 0) || $i - $(i + 13) > 1e-14 * $i || $(i + 13) - $i > 1e-14 * $i) exit 1 } END { exit n != 6 }' ||
+    wrong "$(cat drawn.csv au.csv)"
+sed 's/^# column units.*/# column units: AU/' drawn.csv >lacks.csv
+refused 2 "lacks.csv:4: expected 3 column units, one for each column with a dot in its name, found 1" \
+    convert lacks.csv x.csv
 end
 
 begin cli_unsupported_engine

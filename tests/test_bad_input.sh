@@ -461,7 +461,7 @@ begin full_disk
 "$shoal" query full.h5 | cmp - study.csv || wrong "the journal has not the results"
 end
 row journal_of_another_study 2 \
-    'full.h5.journal: the journal of another run *(its config differs: run.t_end = *[0-9] and 3); --force discards it' \
+    'full.h5.journal: *another run *(its config differs: run.t_end = *[0-9] and 3.0); --force discards it' \
     run study.cfg output.file=full.h5 run.t_end=3
 begin shards_of_other_tables
 printf '%s\n' system,body,name,m,x,y,z,vx,vy,vz 0,0,s,1,0,0,0,0,0,0 0,1,p,0.001,1,0,0,0,6,0 1,0,s,1,0,0,0,0,0,0 \

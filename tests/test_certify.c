@@ -149,6 +149,62 @@ static void test_verdicts(void **state)
     shoal_result_destroy(&result);
 }
 
+/* What the summary says of a result. */
+static char *printed(shoal_context *context, const shoal_result *result)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_ok(context, shoal_certify_print(context, result, out));
+    fclose(out);
+    return text;
+}
+
+static void assert_printed(shoal_context *context, const shoal_result *result, const char *words)
+{
+    char *text = printed(context, result);
+    if (!strstr(text, words))
+        fail_msg("no \"%s\" in:\n%s", words, text);
+    free(text);
+}
+
+/* Systems that all go on to the end are no sign of a short step. */
+static void test_not_judged(void **state)
+{
+    shoal_context *context = ((fixture *)*state)->context;
+    static const char *const outcomes[] = {"outcome", "outcome_shadow", "outcome_half", "outcome_other"};
+    shoal_result *result = made_up(context, 200);
+    for (int k = 0; k < SHOAL_COUNT(outcomes); k++)
+        put(result, outcomes[k], 0, 200, SHOAL_SURVIVED);
+    assert_int_equal(counted(context, result).verdict, SHOAL_NOT_JUDGED);
+    assert_printed(context, result, "step           not judged: no system ended in any of the runs");
+    char *text = printed(context, result);
+    assert_null(strstr(text, "converged"));
+    free(text);
+
+    /* one that ends in one of the runs alone is something to compare; so are bodies that are removed */
+    put(result, "outcome_other", 7, 8, SHOAL_EJECTED);
+    assert_int_equal(counted(context, result).verdict, SHOAL_CONVERGED);
+    put(result, "outcome_other", 7, 8, SHOAL_SURVIVED);
+    put(result, "n_final", 7, 8, 2);
+    assert_int_equal(counted(context, result).verdict, SHOAL_CONVERGED);
+    shoal_result_destroy(&result);
+}
+
+/* "undecided" advises what can help. */
+static void test_advice(void **state)
+{
+    shoal_context *context = ((fixture *)*state)->context;
+    shoal_result *result = made_up(context, 10);
+    assert_printed(context, result, "are allowed: all systems were compared, only a study of more tells more");
+    shoal_result_log(result, SHOAL_CERTIFY_LOG)->n_rows = 9;
+    assert_printed(context, result, "are allowed: a larger run.certify.fraction tells more");
+    result->outcome[9] = SHOAL_INVALID;
+    assert_printed(context, result, "are allowed: all systems were compared");
+    shoal_result_destroy(&result);
+}
+
 /* The tolerance is the config's. */
 static void test_tolerance(void **state)
 {
@@ -204,7 +260,26 @@ typedef struct watch {
     double steps; /* of the study's own run */
     int stop_in;
     bool kill;
+    const char *folder; /* to look at in the second of the three, NULL: not to look */
+    double certified;   /* what was seen of it */
 } watch;
+
+/* The folder has one study. It runs, or has failed, its steps are done, and it certifies. Returns how far. */
+static double assert_certifies(const char *folder, shoal_piece_state state)
+{
+    shoal_piece *pieces;
+    shoal_pieces_sum sum;
+    long n;
+    assert_int_equal(shoal_pieces_find(NULL, folder, &pieces, &n), SHOAL_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(pieces->state, state);
+    assert_true(pieces->certifies && pieces->fraction == 1);
+    const double certified = pieces->certified;
+    shoal_pieces_add(pieces, n, &sum);
+    assert_true(sum.n == 1 && isnan(sum.seconds_left));
+    shoal_pieces_destroy(&pieces, n);
+    return certified;
+}
 
 static int look(const shoal_progress *progress, void *user)
 {
@@ -212,6 +287,8 @@ static int look(const shoal_progress *progress, void *user)
     w->seen[progress->certifying] = true;
     if (!progress->certifying)
         w->steps = progress->system_steps;
+    if (w->folder && progress->certifying == 1 + SHOAL_CERTIFY_HALF)
+        w->certified = assert_certifies(w->folder, SHOAL_PIECE_RUNNING);
     if (!w->stop_in || progress->certifying != w->stop_in || progress->fraction == 0)
         return 0;
     if (w->kill) {
@@ -221,17 +298,23 @@ static int look(const shoal_progress *progress, void *user)
     return 1;
 }
 
-/* Run study_text into FOLDER/NAME.h5. */
-static shoal_status run(const fixture *f, const char *name, const char *override, watch *w)
+/* Run study_text into FOLDER/NAME.h5, with up to two overrides. */
+static shoal_status run_with(const fixture *f, const char *name, const char *override, const char *other, watch *w)
 {
     char output[PATH_SIZE];
-    const char *overrides[] = {output, override};
+    const char *overrides[] = {output, override, other};
+    const int n = override && other ? 3 : override ? 2 : 1;
     shoal_study *study;
     snprintf(output, sizeof output, "output.file=%s/%s.h5", f->folder, name);
-    assert_ok(f->context, shoal_study_parse(f->context, study_text, "x.cfg", override ? 2 : 1, overrides, &study));
+    assert_ok(f->context, shoal_study_parse(f->context, study_text, "x.cfg", n, overrides, &study));
     const shoal_status status = shoal_study_run(study, 0, look, w);
     shoal_study_destroy(&study);
     return status;
+}
+
+static shoal_status run(const fixture *f, const char *name, const char *override, watch *w)
+{
+    return run_with(f, name, override, NULL, w);
 }
 
 static bool there(const fixture *f, const char *name, const char *end)
@@ -327,6 +410,35 @@ static void test_long_step(void **state)
     assert_non_null(strstr(text, "by the step"));
     free(text);
     shoal_result_destroy(&result);
+}
+
+/* MEGNO is a part of the class: nothing ends, but a step far too long makes regular motion chaotic. */
+static void test_megno(void **state)
+{
+    const fixture *f = *state;
+    static const struct {
+        const char *name, *monitors, *dt;
+        shoal_verdict verdict;
+    } rows[] = {
+        {"energies", "monitors=({name=\"energy_error\";})", "integrator.dt=0.3", SHOAL_NOT_JUDGED},
+        {"far_too_long", "monitors=({name=\"megno\";})", "integrator.dt=0.3", SHOAL_NOT_CONVERGED},
+    };
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        watch w = {0};
+        assert_ok(f->context, run_with(f, rows[i].name, rows[i].monitors, rows[i].dt, &w));
+        shoal_result *result = result_of(f, rows[i].name);
+        const shoal_certified c = counted(f->context, result);
+        assert_int_equal(c.verdict, rows[i].verdict);
+        assert_int_equal(c.megno != NULL, i);
+        assert_true(c.dE && c.run[SHOAL_CERTIFY_OTHER].dE);
+        for (long k = 0; k < c.n; k++)
+            assert_true(c.outcome[k] == SHOAL_SURVIVED && c.dE[k] == result->dE_final[(long)c.system[k]]);
+        assert_printed(f->context, result, "  |dE/E|       median ");
+        if (i == 1) {
+            assert_printed(f->context, result, "bodies left, of those that have not ended chaotic where megno > 2.5\n");
+        }
+        shoal_result_destroy(&result);
+    }
 }
 
 /* Steps that adapt: by the tolerance, where the same holds. */
@@ -452,6 +564,7 @@ static void test_killed(void **state)
 {
     const fixture *f = *state;
     shoal_result *straight = run_whole(f, "straight", NULL, &(watch){0});
+    assert_int_equal(remove_result(f, "straight"), 0);
     for (int in = 1; in <= SHOAL_CERTIFY_RUNS; in++) {
         char number[8];
         char *const argv[] = {"test_certify", "die-in", number, (char *)(uintptr_t)f->folder, NULL};
@@ -467,6 +580,8 @@ static void test_killed(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
         assert_true(there(f, "killed", ".journal"));
+        const double certified = assert_certifies(f->folder, SHOAL_PIECE_FAILED);
+        assert_true(certified >= (in - 1) / 3.0 && certified < in / 3.0);
         shoal_result *result = run_whole(f, "killed", NULL, &w);
         assert_true(w.steps == 0);
         for (int k = 1; k <= SHOAL_CERTIFY_RUNS; k++)
@@ -476,6 +591,16 @@ static void test_killed(void **state)
         shoal_result_destroy(&result);
     }
     shoal_result_destroy(&straight);
+}
+
+/* While a study certifies, `shoal status` has one study of it. */
+static void test_status(void **state)
+{
+    const fixture *f = *state;
+    watch w = {.folder = f->folder, .certified = -1};
+    shoal_result *result = run_whole(f, "watched", NULL, &w);
+    assert_true(w.certified >= 1 / 3.0 && w.certified <= 2 / 3.0);
+    shoal_result_destroy(&result);
 }
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
@@ -553,10 +678,24 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "die-in") == 0)
         return die_main(argv);
     const struct CMUnitTest tests[] = {
-        TEST(test_verdicts),   TEST(test_tolerance),       TEST(test_times),       TEST(test_bad_log),
-        TEST(test_short_step), TEST(test_long_step),       TEST(test_adaptive),    TEST(test_shards_and_threads),
-        TEST(test_none),       TEST(test_impossible),      TEST(test_interrupted), TEST(test_killed),
-        TEST(test_refused),    TEST(test_without_meaning),
+        TEST(test_not_judged),
+        TEST(test_advice),
+        TEST(test_megno),
+        TEST(test_verdicts),
+        TEST(test_tolerance),
+        TEST(test_times),
+        TEST(test_bad_log),
+        TEST(test_short_step),
+        TEST(test_long_step),
+        TEST(test_adaptive),
+        TEST(test_shards_and_threads),
+        TEST(test_none),
+        TEST(test_impossible),
+        TEST(test_interrupted),
+        TEST(test_killed),
+        TEST(test_status),
+        TEST(test_refused),
+        TEST(test_without_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

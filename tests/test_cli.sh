@@ -295,6 +295,18 @@ run 0 merge --partial part.h5 study.1-of-3.h5 study.2-of-3.h5
 holds "8 systems of 2 shards, not complete"
 end
 
+begin cli_many
+run 0 run study.cfg sweep='({ body = "c"; parameter = "a"; from = 1.1; to = 1.9; count = 100001; })' run.t_end=0.02 \
+    output.interval=1.0 output.file=many.h5 --force --no-plot
+[ "$(printf '%s\n' "$out" | grep -c '^extend .*output.extend = true')" -eq 2 ] || wrong "$out"
+refused 2 "output.extend" run many.h5 --extend 1
+for word in output.extend=false 'sweep=({ body = "c"; parameter = "a"; from = 1.1; to = 1.9; count = 3; })'; do
+    run 0 run study.cfg "$word" run.t_end=0.02 output.file=many.h5 --force --no-plot
+    [ "$(printf '%s\n' "$out" | grep -c '^extend ')" -eq 0 ] || wrong "$word: $out"
+done
+rm many.h5
+end
+
 begin cli_certify
 run 0 run study.cfg run.certify.fraction=1.0 output.file=certified.h5 --no-plot
 holds "certify        12 systems again"
@@ -325,13 +337,32 @@ runs/study.h5 3 1 0 0 2 33.3 % -" ] || wrong "$out"
 run 0 status --csv runs/
 [ "$(printf '%s\n' "$out" | tail -n 3 | cut -d , -f 2-5 | tr '\n' ' ')" = "1,3,waiting,0 2,3,done,1 3,3,waiting,0 " ] ||
     wrong "$out"
+mkdir certifies # the last of the further runs takes long
+"$shoal" run study.cfg monitors='()' run.t_end=20000 run.certify.fraction=1.0 output.interval=20000 \
+    output.file=certifies/x.h5 --quiet --no-plot >/dev/null 2>&1 &
+runner=$!
+while kill -0 $runner 2>/dev/null; do
+    run 0 status certifies
+    case $out in *certified*) break ;; esac
+    sleep 0.05
+done
+[ "$(printf '%s\n' "$out" | tail -n 2 | tr -s ' ' | sed 's/[0-9.]* %$/N %/')" = \
+    "certifies/x.h5 1 0 1 0 0 100.0 % ?
+ certifies/x.h5: running, certified N %" ] || wrong "$out"
+run 0 status --csv certifies
+[ "$(printf '%s\n' "$out" | tail -n +2 | cut -d , -f 1-7)" = certifies/x.h5,1,1,running,1,,certifies/x.h5 ] ||
+    wrong "$out"
+{ kill -KILL $runner && wait $runner; } 2>/dev/null
+run 0 status certifies
+holds "certifies/x.h5: failed, certified"
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "$out"
 run 0 status --all runs
 holds "runs/study.3-of-3.h5: waiting at 0.0 %"
 run 0 status "$configs"
 holds "no runs of ensembles in"
 refused 2 "nowhere: cannot be read" status nowhere
 refused 2 "expected one folder" status runs runs
-rm -r runs
+rm -r runs certifies
 end
 
 begin cli_names
@@ -425,6 +456,18 @@ refused 2 "did you mean 'threads'" bench --range run.thread=1..2 study.cfg
 refused 2 "expected KEY=A..B" bench --range run.threads=2..1 study.cfg
 refused 2 "expected KEY=A..B" bench --range run.threads=0..2 study.cfg
 refused 2 "expected a study" bench --range run.threads=1..2
+end
+
+begin cli_bench_monitors
+# it compares the states of all its runs, too
+run 0 bench monitors mvs hybrid 3 --engine cpu --systems 16 --steps 100 --csv
+printf '%s\n' "$out" | awk -F , '
+    NR == 1 { n = NF; next }
+    NF != n || $2 != "cpu" || $3 != "system" || $4 != 16 || !($5 > 0) { exit 1 }
+    { for (i = 6; i < NF; i += 2) if (!($i > 0 && $(i + 1) == "system") && ($i != "" || $1 != "hybrid-3")) exit 1 }
+    END { exit NR != 3 || n != 25 }' || wrong "$out"
+run 0 bench monitors mvs 3 --engine cpu --systems 16 --steps 100
+[ "$(printf '%s\n' "$out" | tail -n 1 | wc -w)" -eq 26 ] || wrong "$out"
 end
 
 begin cli_bench_ladder
@@ -850,10 +893,37 @@ run 0 run columns.cfg --quiet
 run 0 query columns.h5 --systems-table
 printf '%s\n' "$out" | cut -d, -f1,9- | grep '^[0-9]' >again.txt
 grep '^[0-9]*,0,' same.csv | cut -d, -f1,12- | cmp -s - again.txt || wrong "columns of a study of the table: $out"
-{ head -n 4 same.csv; sed -n 5p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
+{ head -n 5 same.csv; sed -n 6p same.csv | sed 's/,[^,]*$/,7/'; } >bad.csv
 refused 2 "c.e = 7: expected the number of the system's other bodies" run columns.cfg system.file=bad.csv
 printf 'a.b,c.d\n1,2\n' >bad.csv
 refused 2 "column 1 = a.b: expected system" run columns.cfg system.file=bad.csv
+end
+
+begin cli_convert_keeps_units
+printf '%s\n' 'angles = "degrees"; system = { bodies = (
+    { name = "sun"; m = 1.0; }, { name = "b"; m = 1e-3; a = 1.0; }, { name = "c"; m = 1e-3; a = 2.0; } ); };
+sample = { count = 2; parameters = (
+    { body = "c"; parameter = "a"; distribution = "uniform"; from = 2.0; to = 2.5; },
+    { body = "c"; parameter = "e"; distribution = "uniform"; from = 0.0; to = 0.1; },
+    { body = "c"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 360.0; } ); };
+integrator = { dt = 0.01; }; run = { t_end = 1.0; engine = "cpu"; };' >drawn.cfg
+run 0 run drawn.cfg --quiet
+run 0 convert drawn.h5 drawn.csv
+grep -q '^# column units: AU, , deg$' drawn.csv || wrong "$(head -n 5 drawn.csv)"
+run 0 convert drawn.csv drawn_again.csv
+cmp -s drawn.csv drawn_again.csv || wrong "read and written again: $(head -n 5 drawn_again.csv)"
+printf 'units = { length = "km"; }; system = { file = "drawn.csv"; }; integrator = { dt = 0.01; };
+run = { t_start = 1.0; t_end = 2.0; engine = "cpu"; };' >km.cfg
+run 0 run km.cfg --quiet
+run 0 convert km.h5 km.csv
+grep -q '^# column units: km, , deg$' km.csv || wrong "$(head -n 5 km.csv)"
+run 0 convert km.csv au.csv --units AU,Msun,yr
+paste -d , drawn.csv au.csv | awk -F , '/^[0-9]/ { n++; for (i = 11; i <= 13; i++)
+    if (!($i > 0) || $i - $(i + 13) > 1e-14 * $i || $(i + 13) - $i > 1e-14 * $i) exit 1 } END { exit n != 6 }' ||
+    wrong "$(cat drawn.csv au.csv)"
+sed 's/^# column units.*/# column units: AU/' drawn.csv >lacks.csv
+refused 2 "lacks.csv:4: expected 3 column units, one for each column with a dot in its name, found 1" \
+    convert lacks.csv x.csv
 end
 
 begin cli_unsupported_engine

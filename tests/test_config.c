@@ -722,6 +722,29 @@ static void overrides_apply(void **state)
     shoal_study_destroy(&study);
 }
 
+/* A file that says itself what overrides say has the same text. */
+static void overrides_keep_their_place(void **state)
+{
+    (void)state;
+    static const char *const overrides[] = {"run.t_end=29", "run.threads=2", "integrator.name=mvs",
+                                            "integrator.dt=1e-2",
+                                            "sweep=({ body = \"b\"; parameter = \"e\"; values = [0.0, 0.1]; })"};
+    static const char form[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 1.0; } ); "
+        "};\n%s integrator = { name = \"%s\"; dt = %s; };\nrun = { t_end = %s; threads = %s; };\n";
+    char text[1024];
+    shoal_study *study, *written;
+    snprintf(text, sizeof text, form, "sweep = ( { body = \"b\"; parameter = \"e\"; values = [0.5]; } );", "leapfrog",
+             "1", "10.0", "1");
+    assert_int_equal(shoal_study_parse(context, text, "x.cfg", SHOAL_COUNT(overrides), overrides, &study), SHOAL_OK);
+    snprintf(text, sizeof text, form, "sweep = ( { body = \"b\"; parameter = \"e\"; values = [0.0, 0.1]; } );", "mvs",
+             "0.01", "29.0", "2");
+    assert_int_equal(shoal_study_parse(context, text, "x.cfg", 0, NULL, &written), SHOAL_OK);
+    assert_string_equal(study->config_text, written->config_text);
+    shoal_study_destroy(&study);
+    shoal_study_destroy(&written);
+}
+
 static void text_keeps_every_digit(void **state)
 {
     (void)state;
@@ -890,6 +913,7 @@ int main(void)
         cmocka_unit_test(grid_with_samples),
         cmocka_unit_test(tables_are_read),
         cmocka_unit_test(overrides_apply),
+        cmocka_unit_test(overrides_keep_their_place),
         cmocka_unit_test(text_keeps_every_digit),
         cmocka_unit_test(units_integers_and_defaults),
         cmocka_unit_test(settings_of_monitors_are_read),

@@ -51,14 +51,15 @@ static char *config_of(const char *propagator, const char *integrator, const cha
     return text;
 }
 
+/* end: "KEY=VALUE" of run, NULL: the config has it. */
 static void run_as(shoal_context *context, const char *config, const char *end, const char *name)
 {
     char path[PATH_MAX], word[64];
     const char *overrides[] = {word};
     shoal_study *study;
-    snprintf(word, sizeof word, "run.%s", end);
+    snprintf(word, sizeof word, "run.%s", end ? end : "");
     place(path, name);
-    assert_ok(context, shoal_study_open(context, path, config, 1, overrides, NULL, &study));
+    assert_ok(context, shoal_study_open(context, path, config, end ? 1 : 0, overrides, NULL, &study));
     free(study->output);
     study->output = strdup(path);
     assert_ok(context, shoal_study_run(study, 1, NULL, NULL));
@@ -236,6 +237,31 @@ static void other_ends_are_kept_too(void **state)
     free(orbits);
 }
 
+/* The config itself names the end, first of the keys of run. */
+static void an_end_in_the_file_is_kept_in_its_place(void **state)
+{
+    static const struct {
+        const char *old, *new, *end;
+    } rows[] = {
+        {"t_end = 10.0; slice_steps = 100;", "t_end = 29.0; slice_steps = 100;", "29"},
+        {"t_end = 10; slice_steps = 100;", "t_end = 29; slice_steps = 100;", "29"},
+        {"t_end = 10; slice_steps = 100;", "t_end = 29.5; slice_steps = 100;", "29.5"},
+        {"t_start = 1.0; t_end = -10.5;", "t_start = 1.0; t_end = -29.0;", "-29"},
+    };
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        char *old = config_of("mvs", "dt = 0.02;", GOES_ON, rows[i].old, "interval = 5.0;");
+        char *new = config_of("mvs", "dt = 0.02;", GOES_ON, rows[i].new, "interval = 5.0;");
+        run_as(context, old, NULL, "run.h5");
+        run_as(context, new, NULL, "first.h5");
+        assert_ok(context, extend_to(context, rows[i].end, "run.h5", NULL));
+        if (!same_bytes("run.h5", "first.h5"))
+            fail_msg("%s extended to %s: not the bytes of %s", rows[i].old, rows[i].end, rows[i].new);
+        free(old);
+        free(new);
+    }
+}
+
 /* All have ended: the file says a later end, and nothing else changes. */
 static void nobody_is_left(void **state)
 {
@@ -404,6 +430,7 @@ int main(void)
         cmocka_unit_test(all_monitors_go_on_together),
         cmocka_unit_test(what_came_after_the_last_whole_step_is_taken_back),
         cmocka_unit_test(other_ends_are_kept_too),
+        cmocka_unit_test(an_end_in_the_file_is_kept_in_its_place),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(an_interrupted_extension_loses_nothing),
         cmocka_unit_test(some_systems_are_the_rows_of_all),

@@ -404,8 +404,9 @@ int bench_main(int argc, char **argv)
         return bench_ladder(options.engine, options.threads, options.csv, options.n_names - 1, options.names + 1);
     if (options.range)
         return bench_range(&options);
+    const bool monitors = options.n_names && strcmp(options.names[0], "monitors") == 0;
     for (int i = 0; i < options.n_names; i++) {
-        bool known = strcmp(options.names[0], "monitors") == 0;
+        bool known = monitors;
         for (int c = 0; bench_slices_names[c]; c++)
             known = known || strcmp(bench_slices_names[c], options.names[i]) == 0;
         for (int c = 0; c < 2 * SHOAL_COUNT(cases) && !known; c++) {
@@ -417,7 +418,7 @@ int bench_main(int argc, char **argv)
             return 2;
         }
     }
-    if (options.csv && !options.list)
+    if (options.csv && !options.list && !monitors) /* which have a heading of their own */
         puts("case,engine,work_model,bodies,systems,steps,seconds,ns_per_system_step,error,plan");
     shoal_context *context;
     if (shoal_context_create(&context))
@@ -440,8 +441,7 @@ int bench_main(int argc, char **argv)
     }
     if (options.list) {
         puts("monitors");
-    } else if (options.n_names && strcmp(options.names[0], "monitors") == 0 &&
-               (status = bench_monitors(context, &options))) {
+    } else if (monitors && (status = bench_monitors(context, &options))) {
         fprintf(stderr, "shoal: bench monitors: %s\n", shoal_context_message(context));
         failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
     }

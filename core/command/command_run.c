@@ -209,6 +209,14 @@ void print_warnings(const shoal_study *study, FILE *out, const char *before)
     }
 }
 
+/* A word on what the user has not chosen. */
+static void print_keeps(const shoal_study *study)
+{
+    if (isnan(study->keeps) && !shoal_ensemble_keeps(study)) {
+        puts("extend         cannot be: so many systems are kept for a longer run only with output.extend = true");
+    }
+}
+
 static int show_progress(const shoal_progress *progress, void *user)
 {
     progress_state *state = user;
@@ -224,6 +232,9 @@ static int show_progress(const shoal_progress *progress, void *user)
     if (changed && !state->quiet) {
         if (first) {
             (big ? print_big_study : print_study)(state->study);
+            if (!big) {
+                print_keeps(state->study);
+            }
         } else if (state->live) {
             fputs("\r\033[K", stderr);
         }
@@ -400,6 +411,7 @@ int run_main(int argc, char **argv)
                                               study->output));
             goto fail;
         }
+        print_keeps(study);
         if (shoal_result_log(result, SHOAL_CERTIFY_LOG)) {
             (void)shoal_certify_print(context, result, stdout);
         }

@@ -42,7 +42,8 @@ static const struct argp status_argp = {
     .doc = "Tell how far the runs of ensembles have come that write into a folder (default: this one)."
            "\vA study in shards is one line. done: the result is there. running: a process writes it. failed: begun, "
            "but no process is at work; the same command goes on from the journal. waiting: not begun. Time left: if "
-           "as many processes go on as run now.\n"
+           "as many processes go on as run now. certified: so much is done of the further runs of run.certify, which "
+           "follow the study's own.\n"
            "\n"
            "Processes on other machines count as running where the folder's file system shares its locks (flock).",
 };
@@ -51,16 +52,20 @@ static const char *const state_name[SHOAL_PIECE_STATES] = {"done", "running", "f
 
 static void print_csv(const shoal_piece *pieces, long n)
 {
-    puts("study,shard,shards,state,fraction,seconds_left,file");
+    puts("study,shard,shards,state,fraction,seconds_left,file,certified");
     for (long k = 0; k < n; ++k) {
         const shoal_piece *piece = &pieces[k];
         shoal_print_csv(stdout, piece->whole);
         printf(",%ld,%ld,%s,%.6g,", piece->shard, piece->n_shards, state_name[piece->state], piece->fraction);
-        if (piece->rate > 0) {
+        if (piece->rate > 0 && !piece->certifies) {
             printf("%.6g", (1 - piece->fraction) / piece->rate);
         }
         putchar(',');
         shoal_print_csv(stdout, piece->output);
+        putchar(',');
+        if (piece->certifies) {
+            printf("%.6g", piece->certified);
+        }
         putchar('\n');
     }
 }
@@ -81,7 +86,9 @@ static void print_runs(const shoal_piece *first, const shoal_pieces_sum *sum, in
     printf(" %6.1f %% %9s\n", 100 * sum->fraction, left);
     for (long k = 0; k < sum->n; ++k) {
         const shoal_piece *piece = &first[k];
-        if (all || piece->state == SHOAL_PIECE_FAILED) {
+        if (piece->certifies) {
+            printf("  %s: %s, certified %.1f %%\n", piece->output, state_name[piece->state], 100 * piece->certified);
+        } else if (all || piece->state == SHOAL_PIECE_FAILED) {
             printf("  %s: %s at %.1f %%\n", piece->output, state_name[piece->state], 100 * piece->fraction);
         }
     }

@@ -929,6 +929,41 @@ static const char *made_by(const config_setting_t *setting, const void *around)
     return override;
 }
 
+/* Whether a whole number is written as a floating one: the text is then that of a file which says so itself, however
+ * an end that is given again is spelled. */
+static bool is_floating(const config_setting_t *group, const char *name, const config_setting_t *old)
+{
+    if (old)
+        return config_setting_type(old) == CONFIG_TYPE_FLOAT;
+    const char *section = config_setting_name(group);
+    const shoal_key *key = section ? shoal_key_find(section, name) : NULL;
+    return key && key->kind == SHOAL_KEY_VALUE && key->row.type == SHOAL_REAL;
+}
+
+/* Put a value into a group, in the place of the one of that name or, if there is none, at the end. */
+static bool put_value(config_setting_t *group, const char *name, const config_setting_t *value, void *hook)
+{
+    const config_setting_t *old = config_setting_get_member(group, name);
+    const int place = old ? config_setting_index(old) : config_setting_length(group);
+    const int type = config_setting_type(value);
+    const bool whole = type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64,
+               floating = whole && is_floating(group, name, old);
+    config_setting_remove(group, name);
+    config_setting_t *made = floating ? config_setting_add(group, name, CONFIG_TYPE_FLOAT)
+                                      : copy_setting(group, name, value, hook);
+    if (!made)
+        return false;
+    if (floating) {
+        config_setting_set_hook(made, hook);
+        config_setting_set_float(made, number_of(value));
+    }
+    config_setting_t **item = group->value.list->elements;
+    for (int i = config_setting_length(group) - 1; i > place; i--)
+        item[i] = item[i - 1];
+    item[place] = made;
+    return true;
+}
+
 static shoal_status apply_override(shoal_config *config, const char *override)
 {
     shoal_status status = SHOAL_E_USAGE;
@@ -977,8 +1012,7 @@ static shoal_status apply_override(shoal_config *config, const char *override)
                             "command line: %s: expected a value given once; it takes the place of %s", override, other);
         goto done;
     }
-    config_setting_remove(at, word);
-    if (!copy_setting(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *) override))
+    if (!put_value(at, word, config_setting_get_elem(config_root_setting(&parsed), 0), (void *) override))
         goto fail;
     status = SHOAL_OK;
     goto done;

@@ -152,7 +152,8 @@ const shoal_key shoal_keys[] = {
           "a table with a heading; its cells are parted by commas or, where the heading has none, by spaces"),
     OTHER("data", TEXT, "format", "columns",
           "what the table is (see the list of formats); its velocities of the star, or transits of the body, are read"),
-    OTHER("data", TEXT, "object", "the table's only one", "of a table of many stars: the number of Hipparcos"),
+    OTHER("data", TEXT, "object", "the table's only one",
+          "of a table of many stars: the number of Hipparcos, of holczer that of the KOI (\"137\")"),
     OTHER("data", TEXT, "time", "as the table says",
           "of a table with a format: what its times are, for instance \"BJD_TDB - 2450000\" or \"MJD_UTC\"; they "
           "become TDB, and time_zero is in days"),

@@ -3,13 +3,15 @@
  * csv.c: systems as a table of Cartesian bodies, one line a body:
  *
  *     # units: AU, Msun, yr
- *     system,body,name,m,x,y,z,vx,vy,vz[,r][,b.e,...]
+ *     # column units: AU, deg
+ *     system,body,name,m,x,y,z,vx,vy,vz[,r][,b.a,b.M,...]
  *
  * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
  * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
  * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states.
- * Columns with a dot in their names are numbers of the systems (columns.c), in no unit. States that `shoal query`
- * prints have a column `time` after the name, and empty numbers where nothing is known.
+ * Columns with a dot in their names are numbers of the systems (columns.c). `column units` has the unit of each of
+ * these, or nothing between the commas; without it they are in no unit. States that `shoal query` prints have a column
+ * `time` after the name, and empty numbers where nothing is known.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -18,6 +20,8 @@
 #include <strings.h>
 
 #include "core/formats/table.h"
+
+#define COLUMN_UNITS "# column units:"
 
 enum { SYSTEM, BODY, NAME, TIME, M, X, Y, Z, VX, VY, VZ, R, COLUMNS };
 
@@ -56,6 +60,26 @@ static shoal_status read_heading(const shoal_table *table, char *const cells[], 
                           "%s:%ld: expected the columns system,body,name,m,x,y,z,vx,vy,vz and optionally r",
                           table->path, table->line);
     return SHOAL_OK;
+}
+
+/* Give the further columns the units of a comment; NULL: there was none. The text is cut. */
+static shoal_status name_units(shoal_table *table, char *units)
+{
+    int n = 0;
+    for (char *unit; units && (unit = strsep(&units, ",")); n++) {
+        unit += strspn(unit, " \t");
+        unit[strcspn(unit, " \t")] = '\0';
+        if (n < table->n_columns && strlen(unit) < sizeof table->columns->unit)
+            strcpy(table->columns[n].unit, unit);
+        else
+            return shoal_table_fail(table, "column units", unit,
+                                    "a unit for each of %d columns with a dot in their names", table->n_columns);
+    }
+    return n == 0 || n == table->n_columns ? SHOAL_OK
+                                           : shoal_fail(table->context, SHOAL_E_INPUT,
+                                                        "%s:%ld: expected %d column units, one for each column with a "
+                                                        "dot in its name, found %d",
+                                                        table->path, table->line, table->n_columns, n);
 }
 
 /* The further columns, which follow n others. */
@@ -181,8 +205,8 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
 }
 
 /* A line of bodies, or first the heading. *n_columns: of all columns, 0 = no heading yet; *n_own: without the further
- * ones. */
-static shoal_status read_line(shoal_lines *lines, bool times, double time, int *n_columns, int *n_own,
+ * ones. units: of the further ones, see name_units. */
+static shoal_status read_line(shoal_lines *lines, bool times, double time, char *units, int *n_columns, int *n_own,
                               int column[COLUMNS])
 {
     enum { MOST = 1024 };
@@ -205,22 +229,28 @@ static shoal_status read_line(shoal_lines *lines, bool times, double time, int *
         status = shoal_fail(table->context, SHOAL_E_INPUT,
                             "%s:%ld: expected the column time or the comment '# time: ...', not both", table->path,
                             table->line);
-    return status ? status : add_columns(table, cells + *n_own, n - *n_own);
+    if (!status)
+        status = add_columns(table, cells + *n_own, n - *n_own);
+    return status ? status : name_units(table, units);
 }
 
 shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
 {
+    const size_t length = strlen(COLUMN_UNITS);
     shoal_lines lines;
     int n_columns = 0, n_own = 0, column[COLUMNS] = {0};
-    char said[4] = "";
+    char said[4] = "", *units = NULL;
     double time = NAN;
     shoal_status status = shoal_lines_open(&lines, table, path);
     while (!status && shoal_lines_next(&lines)) {
-        if (lines.text[0] == '#')
+        if (lines.text[0] == '#' && !units && n_columns == 0 && strncmp(lines.text, COLUMN_UNITS, length) == 0)
+            status = (units = strdup(lines.text + length)) ? SHOAL_OK : shoal_table_no_memory(table);
+        else if (lines.text[0] == '#')
             status = read_comment(table, lines.text, &time, said);
         else if (lines.text[strspn(lines.text, " \t")] != '\0')
-            status = read_line(&lines, times, time, &n_columns, &n_own, column);
+            status = read_line(&lines, times, time, units, &n_columns, &n_own, column);
     }
+    free(units);
     if (!status && table->n_systems == 0 && !ferror(lines.in))
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s:1: expected a header and at least one system", path);
     for (long s = 0; s < table->n_systems && column[TIME] != TIME; s++)
@@ -284,6 +314,21 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     return shoal_lines_close(&lines, status);
 }
 
+/* The units of the further columns, if one has a unit. */
+static void write_column_units(const shoal_table *table, FILE *out)
+{
+    bool any = false;
+    const char *separator = COLUMN_UNITS " ";
+    for (int c = 0; c < table->n_columns; c++)
+        any = any || (strchr(table->columns[c].name, '.') && *table->columns[c].unit);
+    for (int c = 0; c < table->n_columns && any; c++)
+        if (strchr(table->columns[c].name, '.')) {
+            fprintf(out, "%s%s", separator, table->columns[c].unit);
+            separator = ", ";
+        }
+    fputs(any ? "\n" : "", out);
+}
+
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
 {
     char units[SHOAL_UNITS_TEXT], number[SHOAL_NUMBER_SIZE];
@@ -301,6 +346,7 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
     for (long s = 0; s < table->n_systems; s++)
         if (*table->systems[s].label)
             fprintf(out, "# system %lld is %s\n", (long long)table->systems[s].id, table->systems[s].label);
+    write_column_units(table, out);
     fprintf(out, "system,body,name,m,x,y,z,vx,vy,vz%s", radii ? ",r" : "");
     for (int c = 0; c < table->n_columns; c++)
         if (strchr(table->columns[c].name, '.')) {

@@ -65,7 +65,7 @@ void shoal_table_convert(shoal_table *table, const shoal_units *units);
 shoal_status shoal_table_add_column(shoal_table *table, const shoal_column *like);
 shoal_status shoal_table_add_number(shoal_table *table, int c, double value);
 void shoal_table_move_system(shoal_table *table, long to, long from);
-/* For shoal_table_convert and shoal_table_release. */
+/* For shoal_table_convert and shoal_table_release. Columns in no unit, and angles, stay. */
 void shoal_table_convert_columns(shoal_table *table, const shoal_units *to);
 void shoal_table_release_columns(shoal_table *table);
 

@@ -2,13 +2,14 @@
  *
  * certify.c: what the log of run.certify says: is the step short enough for what the study asks?
  *
- * A system's class is its outcome and the number of bodies left. Chaotic systems change it with any change, be it a
- * shadow's 1e-11, so that half the step changes classes is no fault of the step. The question is whether it changes
- * more of them than the shadow does. Of n systems, b change their class with half the step and not in the shadow, c in
- * the shadow and not with half the step. If the step decides nothing, either is as likely as the other (McNemar's
- * comparison of matched proportions), and c of the b are what chance makes. The part that the step decides is (b - c) /
- * n. Its 95 % interval is A. Agresti and Y. Min's, 2005, Stat. Med. 24, 729, which holds for few systems,
- * too: with half a system added to each cell. The same is asked of the other propagator.
+ * A system's class is its outcome, the number of bodies left and, if it has not ended and the study has the monitor
+ * megno, whether megno is above 2.5. Chaotic systems change their class with any change, be it a shadow's 1e-11, so
+ * that half the step changes classes is no fault of the step. The question is whether it changes more of them than the
+ * shadow does. Of n systems, b change their class with half the step and not in the shadow, c in the shadow and not
+ * with half the step. If the step decides nothing, either is as likely as the other (McNemar's comparison of matched
+ * proportions), and c of the b are what chance makes. The part that the step decides is (b - c) / n. Its 95 % interval
+ * is A. Agresti and Y. Min's, 2005, Stat. Med. 24, 729, which holds for few systems, too: with half a system added to
+ * each cell. The same is asked of the other propagator.
  *
  * The times of those that end in both runs are compared by the median of log10 of their ratio, with the 95 % interval
  * from its order statistics. It depends on no distribution.
@@ -17,6 +18,7 @@
  *     not converged   one part is above the tolerance and its interval above zero, or a median is off: by more than
  *                     TIME_OFF, with an interval without zero
  *     undecided       else: too few systems
+ *     not judged      no system has ended in any run, and all have one class: there is nothing to compare
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 
 #define Z95      1.959963984540054 /* of a normal distribution's 95 % */
 #define TIME_OFF 0.05              /* of log10 t: 12 % */
+#define CHAOTIC  2.5               /* of megno, as likelihood.megno_limit is by default */
 
 enum { MOST_NAMED = 10 }; /* systems in the summary */
 
@@ -36,9 +39,48 @@ static bool has_ended(double outcome)
     return outcome != SHOAL_RUNNING && outcome != SHOAL_SURVIVED && outcome != SHOAL_BUDGET && outcome != SHOAL_INVALID;
 }
 
+/* What a class is made of. */
+typedef struct shoal_class {
+    double outcome, n_final;
+    bool chaotic;
+} shoal_class;
+
+static shoal_class make_class(const double *outcome, const double *n_final, const double *megno, long i)
+{
+    return (shoal_class){outcome[i], n_final[i], megno && !has_ended(outcome[i]) && megno[i] > CHAOTIC};
+}
+
+static shoal_class own_class(const shoal_certified *c, long i)
+{
+    return make_class(c->outcome, c->n_final, c->megno, i);
+}
+
+static shoal_class class_in(const shoal_certified_run *run, long i)
+{
+    return make_class(run->outcome, run->n_final, run->megno, i);
+}
+
+static bool are_equal(shoal_class a, shoal_class b)
+{
+    return a.outcome == b.outcome && a.n_final == b.n_final && a.chaotic == b.chaotic;
+}
+
 static bool same_class(const shoal_certified *c, const shoal_certified_run *run, long i)
 {
-    return run->outcome[i] == c->outcome[i] && run->n_final[i] == c->n_final[i];
+    return are_equal(own_class(c, i), class_in(run, i));
+}
+
+/* Whether no system has ended in any run, and all have one class. */
+static bool nothing_happened(const shoal_certified *c)
+{
+    for (long i = 0; i < c->n; i++) {
+        if (has_ended(c->outcome[i]) || !are_equal(own_class(c, i), own_class(c, 0)))
+            return false;
+        for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++)
+            if (!same_class(c, &c->run[k], i))
+                return false;
+    }
+    return true;
 }
 
 bool shoal_certify_timed(const shoal_certified *certified, int run, long i)
@@ -105,6 +147,8 @@ static bool times_are_off(const shoal_certified_run *run)
 static shoal_verdict judge(const shoal_certified *c)
 {
     shoal_verdict verdict = c->n > 0 ? SHOAL_CONVERGED : SHOAL_UNDECIDED;
+    if (c->n > 0 && nothing_happened(c))
+        return SHOAL_NOT_JUDGED;
     for (int k = SHOAL_CERTIFY_HALF; k < SHOAL_CERTIFY_RUNS; k++) {
         if (classes_are_off(c, &c->run[k]) || times_are_off(&c->run[k]))
             return SHOAL_NOT_CONVERGED;
@@ -151,6 +195,8 @@ shoal_status shoal_certify_count(shoal_context *context, const shoal_result *res
     c->system = shoal_log_values(log, "system");
     c->outcome = shoal_log_values(log, "outcome");
     c->n_final = shoal_log_values(log, "n_final");
+    c->megno = shoal_log_values(log, "megno");
+    c->dE = shoal_log_values(log, "dE_final");
     bool good = c->outcome && c->n_final;
     for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
         shoal_certified_run *run = &c->run[k];
@@ -159,8 +205,10 @@ shoal_status shoal_certify_count(shoal_context *context, const shoal_result *res
         run->outcome = values_of(log, "outcome", shoal_certify_names[k], &doc);
         run->n_final = values_of(log, "n_final", shoal_certify_names[k], NULL);
         run->t_stop = values_of(log, "t_stop", shoal_certify_names[k], NULL);
+        run->megno = c->megno ? values_of(log, "megno", shoal_certify_names[k], NULL) : NULL;
+        run->dE = values_of(log, "dE_final", shoal_certify_names[k], NULL);
         run->changed = strncmp(doc, SHOAL_CERTIFY_DOC, skip) == 0 ? doc + skip : shoal_certify_names[k];
-        good = good && run->outcome && run->n_final && run->t_stop;
+        good = good && run->outcome && run->n_final && run->t_stop && !run->megno == !c->megno;
     }
     if (!good && c->n > 0)
         return shoal_fail(context, SHOAL_E_INPUT, "%s: its columns are not those of run.certify", log->path);
@@ -187,7 +235,27 @@ shoal_decider shoal_certify_decider(const shoal_certified *certified, long i)
 
 /* ---- the summary ------------------------------------------------------------------------------------------------- */
 
-static void print_verdict(const shoal_certified *c, FILE *out)
+/* Whether all systems of the result that can be run were integrated again. */
+static bool are_all(const shoal_certified *c, const shoal_result *result)
+{
+    long n = 0;
+    for (long s = 0; s < result->n_systems; s++)
+        n += result->outcome[s] != SHOAL_INVALID;
+    return c->n >= n;
+}
+
+static void print_not_judged(const shoal_certified *c, FILE *out)
+{
+    fprintf(
+        out,
+        "step           not judged: no system ended in any of the runs%s, so their outcomes say nothing about it%s\n",
+        !c->megno                 ? ""
+        : own_class(c, 0).chaotic ? " and all are chaotic"
+                                  : " and none is chaotic",
+        c->megno ? "" : "; monitors that end systems, or megno, tell more");
+}
+
+static void print_verdict(const shoal_certified *c, const shoal_result *result, FILE *out)
 {
     static const char *const words[] = {
         [SHOAL_CONVERGED] = "converged", [SHOAL_NOT_CONVERGED] = "not converged", [SHOAL_UNDECIDED] = "undecided"};
@@ -205,7 +273,51 @@ static void print_verdict(const shoal_certified *c, FILE *out)
         separator = ", ";
     }
     fprintf(out, " of the classes beyond chance; %g %% are allowed%s\n", 100 * c->tolerance,
-            c->verdict == SHOAL_UNDECIDED ? ": a larger run.certify.fraction tells more" : "");
+            c->verdict != SHOAL_UNDECIDED ? ""
+            : are_all(c, result)          ? ": all systems were compared, only a study of more tells more"
+                                          : ": a larger run.certify.fraction tells more");
+}
+
+/* What the verdict is about. */
+static void print_class(const shoal_certified *c, FILE *out)
+{
+    fputs("  class        outcome and bodies left", out);
+    if (c->megno)
+        fprintf(out, ", of those that have not ended chaotic where megno > %g", CHAOTIC);
+    fputc('\n', out);
+}
+
+/* Finite energy errors' median and largest. room: [n] */
+static void print_errors(const shoal_certified *c, const double *dE, const char *name, double *room, FILE *out)
+{
+    long n = 0;
+    for (long i = 0; i < c->n; i++)
+        if (isfinite(dE[i]))
+            room[n++] = fabs(dE[i]);
+    qsort(room, (size_t)n, sizeof *room, ascending);
+    if (n > 0)
+        fprintf(out, "%s%.2g (largest %.2g)", name, room[n / 2], room[n - 1]);
+}
+
+/* The verdict says nothing of them. */
+static shoal_status print_energy(shoal_context *context, const shoal_certified *c, FILE *out)
+{
+    const double *half = c->run[SHOAL_CERTIFY_HALF].dE, *other = c->run[SHOAL_CERTIFY_OTHER].dE;
+    if (!c->dE || !half || !other)
+        return SHOAL_OK;
+    double *room = malloc((size_t)c->n * sizeof *room);
+    if (!room)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the errors of %ld systems", c->n);
+    char name[SHOAL_COLUMN_SIZE];
+    fputs("  |dE/E|       median ", out);
+    print_errors(c, c->dE, "", room, out);
+    for (int k = SHOAL_CERTIFY_HALF; k < SHOAL_CERTIFY_RUNS; k++) {
+        snprintf(name, sizeof name, ", %s ", c->run[k].changed);
+        print_errors(c, c->run[k].dE, name, room, out);
+    }
+    fputc('\n', out);
+    free(room);
+    return SHOAL_OK;
 }
 
 /* The systems whose class the step or the propagator decides, or chance made look so. */
@@ -244,7 +356,13 @@ shoal_status shoal_certify_print(shoal_context *context, const shoal_result *res
                     100 * run->decided_low, 100 * run->decided_high);
         fputc('\n', out);
     }
-    print_verdict(&c, out);
+    print_class(&c, out);
+    if (print_energy(context, &c, out))
+        return SHOAL_E_MEMORY;
+    if (c.verdict == SHOAL_NOT_JUDGED)
+        print_not_judged(&c, out);
+    else
+        print_verdict(&c, result, out);
     print_decided(&c, result, SHOAL_DECIDED_BY_STEP, "  by the step  ", c.run[SHOAL_CERTIFY_HALF].n_chance, out);
     print_decided(&c, result, SHOAL_DECIDED_BY_PROPAGATOR, "  by the other ", c.run[SHOAL_CERTIFY_OTHER].n_chance, out);
     return SHOAL_OK;

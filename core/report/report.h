@@ -69,6 +69,7 @@ shoal_status shoal_result_merge(shoal_context *context, int n_given, const char 
 typedef struct shoal_certified_run {
     const char *changed;                       /* what is other in it: "half the step" */
     const double *outcome, *n_final, *t_stop;  /* [n], as in the log */
+    const double *megno, *dE;                  /* NULL: not in the log */
     long n_same;                               /* systems of the same class as in the study's run */
     long n_ended;                              /* that ended in both, and of these: */
     double ratio, ratio_low, ratio_high;       /* the median of log10 (t / t of the study's run); NaN: too few */
@@ -76,12 +77,18 @@ typedef struct shoal_certified_run {
     double decided, decided_low, decided_high; /* part of the systems, beyond chance, whose class differs */
 } shoal_certified_run;
 
-typedef enum shoal_verdict { SHOAL_CONVERGED, SHOAL_NOT_CONVERGED, SHOAL_UNDECIDED } shoal_verdict;
+typedef enum shoal_verdict {
+    SHOAL_CONVERGED,
+    SHOAL_NOT_CONVERGED,
+    SHOAL_UNDECIDED,
+    SHOAL_NOT_JUDGED /* none has ended and all have one class */
+} shoal_verdict;
 
 typedef struct shoal_certified {
     long n;                                 /* systems */
     const double *system;                   /* [n] rows of /systems */
     const double *outcome, *n_final, *time; /* [n] of the study's run */
+    const double *megno, *dE;               /* NULL: not in the log */
     double tolerance;                       /* part of the systems whose class may be decided by the step */
     shoal_certified_run run[SHOAL_CERTIFY_RUNS];
     shoal_verdict verdict;
@@ -120,8 +127,10 @@ typedef struct shoal_piece {
     char *whole;          /* that of the whole study */
     long shard, n_shards; /* from 1; 1 of 1: one piece */
     shoal_piece_state state;
-    double fraction; /* done, of its steps */
-    double rate;     /* of that fraction, 1/s; 0: not known */
+    double fraction;  /* done, of its steps */
+    double rate;      /* of that fraction, 1/s; 0: not known */
+    bool certifies;   /* its steps are done, and the three further runs of run.certify are begun */
+    double certified; /* done, of these */
 } shoal_piece;
 
 /* Those of a folder, by study and shard; of a study that is begun also the shards that are waiting. malloc'd. */
@@ -132,7 +141,7 @@ typedef struct shoal_pieces_sum {
     long n; /* pieces of one study, from the first one on */
     long n_by_state[SHOAL_PIECE_STATES];
     double fraction;
-    double seconds_left; /* if as many go on as run now; NAN: not known */
+    double seconds_left; /* if as many go on as run now; NAN: not known, as of one that certifies */
 } shoal_pieces_sum;
 /* Add up the pieces of the same study that are at the beginning of the list, n >= 1. */
 void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum);

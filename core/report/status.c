@@ -7,6 +7,9 @@
  *     journal, its output locked            running, as far as the journal says
  *     journal or incomplete result file     failed
  *
+ * The three further runs of run.certify have files beside that journal (OUTPUT.shadow and so on). They are no studies:
+ * their piece says how much of them is done.
+ *
  * Time left. A running piece does `rate` of itself a second. What is left of all pieces, over the sum of the rates, is
  * the time if whoever finishes a piece takes another one; and no run ends before the slowest piece that runs.
  */
@@ -40,6 +43,43 @@ static bool is_locked(const char *output)
     return locked;
 }
 
+static bool has_journal_beside(const char *output)
+{
+    char path[PATH_MAX];
+    shoal_store_journal_path(output, path, sizeof path);
+    return access(path, F_OK) == 0;
+}
+
+/* Whether an output is one of the three further runs of a study that certifies. */
+static bool is_of_certify(const char *output)
+{
+    const char *dot = strrchr(output, '.');
+    char study[PATH_MAX];
+    for (int k = 0; dot && k < SHOAL_CERTIFY_RUNS; k++)
+        if (strcmp(dot + 1, shoal_certify_names[k]) == 0) {
+            snprintf(study, sizeof study, "%.*s", (int)(dot - output), output);
+            return has_journal_beside(study);
+        }
+    return false;
+}
+
+/* How much is done of the three further runs. */
+static void look_at_certify(shoal_context *context, shoal_piece *piece)
+{
+    double done = 0;
+    for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++) {
+        char output[PATH_MAX], journal[PATH_MAX];
+        shoal_journal_pace pace = {0};
+        snprintf(output, sizeof output, "%s.%s", piece->output, shoal_certify_names[k]);
+        shoal_store_journal_path(output, journal, sizeof journal);
+        const bool has_journal = shoal_journal_glance(context, journal, &pace) == SHOAL_OK,
+                   is_done = !has_journal && access(output, F_OK) == 0;
+        piece->certifies = piece->certifies || has_journal || is_done;
+        done += is_done ? 1 : piece->state == SHOAL_PIECE_RUNNING ? pace.fraction : pace.kept;
+    }
+    piece->certified = fmin(fmax(done / SHOAL_CERTIFY_RUNS, 0), 1);
+}
+
 /* What there is of an output; false: no run of an ensemble has left this. */
 static bool look_at(shoal_context *context, shoal_piece *piece)
 {
@@ -63,6 +103,8 @@ static bool look_at(shoal_context *context, shoal_piece *piece)
     piece->fraction = fmin(fmax(piece->state == SHOAL_PIECE_RUNNING ? pace.fraction : pace.kept, 0), 1);
     if (piece->state == SHOAL_PIECE_RUNNING && pace.seconds > 0)
         piece->rate = fmax(pace.fraction - pace.began, 0) / pace.seconds;
+    if (has_journal)
+        look_at_certify(context, piece);
     return has_journal || has_result;
 }
 
@@ -142,6 +184,8 @@ static shoal_status add_entry(piece_list *to, const char *folder, const char *na
     } else if (!has_word || !shoal_h5_begins(word)) {
         return SHOAL_OK;
     }
+    if (is_of_certify(path))
+        return SHOAL_OK;
     shoal_piece piece = {.output = strdup(path)};
     if (piece.output && !look_at(to->context, &piece)) {
         clear(&piece);
@@ -207,13 +251,14 @@ shoal_status shoal_pieces_find(shoal_context *context, const char *folder, shoal
 void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum)
 {
     double done = 0, left = 0, rate = 0, slowest = 0;
-    long n_known = 0;
+    long n_known = 0, n_certify = 0;
     *sum = (shoal_pieces_sum){0};
     for (; sum->n < n && same_study(&pieces[0], &pieces[sum->n]); sum->n++) {
         const shoal_piece *piece = &pieces[sum->n];
         sum->n_by_state[piece->state]++;
         done += piece->fraction;
         left += 1 - piece->fraction;
+        n_certify += piece->certifies;
         if (piece->state == SHOAL_PIECE_RUNNING && piece->rate > 0) {
             n_known++;
             rate += piece->rate;
@@ -223,5 +268,5 @@ void shoal_pieces_add(const shoal_piece *pieces, long n, shoal_pieces_sum *sum)
     sum->fraction = done / (double)sum->n;
     /* one of which nothing is known yet is as fast as the others */
     rate *= n_known ? (double)sum->n_by_state[SHOAL_PIECE_RUNNING] / (double)n_known : 0;
-    sum->seconds_left = !(left > 0) ? 0 : n_known ? fmax(left / rate, slowest) : NAN;
+    sum->seconds_left = n_certify > 0 ? NAN : !(left > 0) ? 0 : n_known ? fmax(left / rate, slowest) : NAN;
 }

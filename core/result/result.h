@@ -36,7 +36,8 @@ typedef struct shoal_log {
 #define SHOAL_UNIT_OUTCOME "outcome" /* enum shoal_outcome */
 
 /* The log of run.certify: some systems as they ended in the run and in three more. Its columns: system, time, outcome,
- * n_final of the run; then outcome_NAME, n_final_NAME, t_stop_NAME of each of the others. */
+ * n_final of the run; then outcome_NAME, n_final_NAME, t_stop_NAME of each of the others; dE_final, dE_final_NAME; with
+ * the monitor megno also megno, megno_NAME. */
 #define SHOAL_CERTIFY_LOG "certify"
 enum { SHOAL_CERTIFY_SHADOW, SHOAL_CERTIFY_HALF, SHOAL_CERTIFY_OTHER, SHOAL_CERTIFY_RUNS };
 extern const char *const shoal_certify_names[SHOAL_CERTIFY_RUNS];

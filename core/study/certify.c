@@ -326,8 +326,10 @@ static shoal_status run_again(const shoal_study *study, caller *to, shoal_result
 
 /* ---- what they leave --------------------------------------------------------------------------------------------- */
 
-/* Columns of the log: a row for each of the numbers of a run, the study's own first. */
+/* Columns of the log: the numbers of the study's run, those of each of the three, then the energy errors of the four
+ * and their megno, if the study has that monitor. */
 enum { SYSTEM, TIME, OUTCOME, N_FINAL, AGAIN, NUMBERS = 3 };
+enum { ERRORS = AGAIN + NUMBERS * SHOAL_CERTIFY_RUNS, MEGNO = ERRORS + 1 + SHOAL_CERTIFY_RUNS };
 
 static void describe(shoal_column *column, const char *name, const char *of, const char *unit, const char *doc,
                      const char *more)
@@ -337,10 +339,30 @@ static void describe(shoal_column *column, const char *name, const char *of, con
     snprintf(column->doc, sizeof column->doc, "%s%s", doc, more);
 }
 
+/* The monitor's column of a result; NULL: there is none. */
+static const double *megno_of(const shoal_result *result)
+{
+    for (int c = result->n_swept; c < result->n_columns; c++)
+        if (strcmp(result->columns[c].name, "megno") == 0)
+            return result->columns[c].value;
+    return NULL;
+}
+
+/* A column of all four runs. */
+static void describe_four(const shoal_certify *certify, shoal_column *columns, const char *name, const char *doc)
+{
+    char again[SHOAL_COLUMN_SIZE];
+    describe(&columns[0], name, "", "", doc, "");
+    snprintf(again, sizeof again, "%s with ", doc);
+    for (int k = 0; k < SHOAL_CERTIFY_RUNS; k++)
+        describe(&columns[1 + k], name, shoal_certify_names[k], "", again, certify->changed[k]);
+}
+
 static shoal_status create_log(const shoal_study *study, shoal_result *result, shoal_log **log)
 {
+    const bool has_megno = megno_of(result) != NULL;
     shoal_status status = shoal_result_add_log(study->context, result, SHOAL_CERTIFY_LOG,
-                                               AGAIN + NUMBERS * SHOAL_CERTIFY_RUNS, log);
+                                               has_megno ? MEGNO + 1 + SHOAL_CERTIFY_RUNS : MEGNO, log);
     if (!status)
         status = shoal_log_reserve(study->context, *log, study->certify->n);
     if (status)
@@ -355,6 +377,9 @@ static shoal_status create_log(const shoal_study *study, shoal_result *result, s
         describe(&at[1], "n_final", shoal_certify_names[k], "", "bodies left at the end with ", changed);
         describe(&at[2], "t_stop", shoal_certify_names[k], result->units.time_name, "when it ended with ", changed);
     }
+    describe_four(study->certify, &columns[ERRORS], "dE_final", "energy error at the end");
+    if (has_megno)
+        describe_four(study->certify, &columns[MEGNO], "megno", "MEGNO at the end");
     return SHOAL_OK;
 }
 
@@ -362,6 +387,7 @@ static shoal_status create_log(const shoal_study *study, shoal_result *result, s
 static void fill_log(const shoal_certify *certify, const shoal_result *own,
                      shoal_result *const again[SHOAL_CERTIFY_RUNS], shoal_log *log)
 {
+    const double *megno = megno_of(own);
     for (long s = 0; s < own->n_systems && log->n_rows < certify->n; s++) {
         const long row = log->n_rows;
         if (own->id[s] != certify->system[row].id)
@@ -370,12 +396,18 @@ static void fill_log(const shoal_certify *certify, const shoal_result *own,
         log->columns[TIME].value[row] = own->t_stop[s];
         log->columns[OUTCOME].value[row] = own->outcome[s];
         log->columns[N_FINAL].value[row] = own->n_final[s];
+        log->columns[ERRORS].value[row] = own->dE_final[s];
+        if (megno)
+            log->columns[MEGNO].value[row] = megno[s];
         for (int r = 0; r < SHOAL_CERTIFY_RUNS; r++) {
             const shoal_column *to = &log->columns[AGAIN + NUMBERS * r];
             /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): where systems are drawn, all three have run */
             to[0].value[row] = again[r]->outcome[row];
             to[1].value[row] = again[r]->n_final[row];
             to[2].value[row] = again[r]->t_stop[row];
+            log->columns[ERRORS + 1 + r].value[row] = again[r]->dE_final[row];
+            if (megno)
+                log->columns[MEGNO + 1 + r].value[row] = megno_of(again[r])[row];
         }
         log->n_rows++;
     }

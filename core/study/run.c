@@ -768,12 +768,17 @@ static shoal_status discard_journal(study_run *run)
     return status;
 }
 
+bool shoal_ensemble_keeps(const shoal_study *study)
+{
+    const bool wanted = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
+    return wanted || (study->extends && !study->extends->anew);
+}
+
 /* Have the plan keep its systems where they end, in the result. */
 static shoal_status keep_ends(study_run *run)
 {
     const shoal_study *study = run->study;
-    const bool keeps = isnan(study->keeps) ? study->ensemble->n_systems <= MOST_KEPT : study->keeps != 0;
-    if (!keeps && !(study->extends && !study->extends->anew)) {
+    if (!shoal_ensemble_keeps(study)) {
         return SHOAL_OK;
     }
     const shoal_status status = shoal_plan_keep(run->plan, &run->result->kept);

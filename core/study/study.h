@@ -326,6 +326,8 @@ void shoal_certify_clean(const shoal_study *study);
 
 /* shoal_study_run for an ensemble. */
 shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user);
+/* Whether its result holds what a longer run goes on from. */
+bool shoal_ensemble_keeps(const shoal_study *study);
 
 /* shoal_study_run for one big system. */
 shoal_status shoal_big_run(shoal_study *study, bool overwrite, shoal_progress_callback callback, void *user);

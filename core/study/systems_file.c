@@ -17,7 +17,11 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
         goto fail;
     if (table.units.length == 0)
         table.units = config->units;
+    shoal_table_convert_columns(&table, &config->units); /* the result is in these */
+    const int n_columns = table.n_columns;
+    table.n_columns = 0;
     shoal_table_convert(&table, &(shoal_units){.length = 1, .mass = 1, .time = 1});
+    table.n_columns = n_columns;
     while (!isnan(study->system) && study->first < table.n_systems &&
            (double)table.systems[study->first].id != study->system)
         study->first++;

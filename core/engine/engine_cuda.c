@@ -722,8 +722,8 @@ static shoal_status cuda_walk_with(shoal_engine *engine, const shoal_walk *walk)
  * would meet on some schedulers and leave others idle (16384 of a thread each: 1.2 to 1.5 times as long). */
 static int walk_parts(const shoal_engine *engine, long n)
 {
-    const long fill = n * shoal_team_threads(&engine->choice) /
-                      (LANES_A_MULTIPROCESSOR * engine->gpu.n_multiprocessors);
+    const double lanes = LANES_A_MULTIPROCESSOR * (double)engine->gpu.n_multiprocessors;
+    const long fill = lround((double)n * shoal_team_threads(&engine->choice) / lanes);
     return fill < 1 ? 1 : fill < SHOAL_CUDA_STREAMS ? (int)fill : SHOAL_CUDA_STREAMS;
 }
 

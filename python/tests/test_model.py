@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,27 @@ def test_predictions(model):
     values = model.predict(theta)
     assert values.shape == (5, model.n_data) and np.isfinite(values).all()
     assert (model.predict(theta[2]) == values[2]).all() and np.ptp(values, axis=1).min() > 0
+
+
+def test_the_best_fit_of_trappist_1():
+    """Agol et al. 2021 (arXiv:2010.01074): their planets meet their 447 times. omega there is that of the star."""
+    path = Path(__file__).parents[3] / "shared" / "data" / "trappist-1_best_fit.txt"
+    if not path.exists():
+        pytest.skip("the best fit is not on this machine")
+    best = dict(zip("bcdefgh", np.loadtxt(path, delimiter=",")[1:], strict=True))
+    model = shoal.Model(shoal.config_path("trappist_1_times"))
+    column = {"mass_ratio": 0, "P": 1, "T0": 2, "e_cos": 3, "e_sin": 4}
+    sign = {"e_cos": -1, "e_sin": -1}
+    words = [name.split(".") for name in model.names]
+    theta = [sign.get(key, 1) * best[planet][column[key]] for planet, key in words]
+    table = shoal.config_path("trappist_1_times").with_name("trappist_1_transit_times.csv").read_text()
+    rows = [row.split(",") for row in table.splitlines() if row[1:2] == ","]
+    rows.sort(key=lambda row: row[0])
+    time, error = np.array([row[2:] for row in rows], dtype=float).T
+    z = (model.predict(theta) - time) / error
+    assert len(z) == 447 and np.isfinite(z).all()
+    assert 0.55 < np.median(abs(z)) < 0.7 and abs(z.mean()) < 0.1 and 650 < (z**2).sum() < 710
+    assert model(theta) == pytest.approx(2691.69, abs=0.1)
 
 
 def test_arrays_of_a_gpu_are_copied(model):

@@ -154,9 +154,6 @@ static void what_is_wrong_is_refused(void **state)
     } cases[] = {
         {"megno_limit = 3.0;", CPU, "likelihood.megno_limit = 3.0: expected no such key without stability = \"megno\""},
         {"stability = \"megno\"; megno_orbits = 0.0;", CPU, "megno_orbits"},
-        {"stability = \"megno\";",
-         CPU "monitors = ( { name = \"stop_on_ejection\"; r_max = 99.0; action = \"remove\"; } );",
-         "a tangent vector does not outlive a change of bodies"},
     };
     for (int i = 0; i < SHOAL_COUNT(cases); i++) {
         char text[MOST_TEXT];

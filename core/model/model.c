@@ -263,20 +263,40 @@ shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const sh
     if (!status)
         status = shoal_plan_create(study->context, *ensemble, options, plan);
     free(bodies);
-    if (!status && ((*plan)->args.marks >= 0 || (*plan)->args.records >= 0))
-        status = shoal_fail(study->context, SHOAL_E_UNSUPPORTED,
-                            "%s: a likelihood expects monitors that end systems, without mergers and logs",
-                            study->path);
     return status;
 }
 
-int shoal_model_endings(const shoal_options *options, shoal_plug_options *monitors)
+/* Whether a monitor only logs its events. */
+static bool only_logs(shoal_context *context, const shoal_plug_options *monitor, const shoal_setting *action)
 {
-    int n = 0;
-    for (int i = 0; i < options->n_monitors; i++)
-        if (strncmp(options->monitors[i].name, "stop_on_", 8) == 0)
-            monitors[n++] = options->monitors[i];
-    return n;
+    const int index = shoal_monitor_find(context, monitor->name);
+    const shoal_monitor *type = index < 0 ? NULL : shoal_plugs_of(context)->monitors[index];
+    for (int p = 0; type && p < type->n_parameters; p++)
+        if (strcmp(type->parameters[p].name, "action") == 0) {
+            const int log = shoal_choice_index(type->parameters[p].choices, "log");
+            return action->choice ? strcmp(action->choice, "log") == 0 : log > 0 && action->value == log;
+        }
+    return false;
+}
+
+void shoal_model_endings(shoal_context *context, const shoal_options *options, shoal_endings *endings)
+{
+    endings->n = 0;
+    for (int i = 0; i < options->n_monitors && endings->n < SHOAL_MAX_MONITORS; i++) {
+        const shoal_plug_options *of = &options->monitors[i];
+        shoal_setting *settings = endings->setting[endings->n];
+        bool ends = strncmp(of->name, "stop_on_", 8) == 0 && of->n_settings <= SHOAL_MAX_PARAMETERS;
+        for (int k = 0; k < of->n_settings && ends; k++) {
+            settings[k] = of->settings[k];
+            if (strcmp(settings[k].name, "action") != 0)
+                continue;
+            ends = !only_logs(context, of, &settings[k]);
+            settings[k].value = 0;
+            settings[k].choice = NULL;
+        }
+        if (ends)
+            endings->monitor[endings->n++] = (shoal_plug_options){of->name, settings, of->n_settings};
+    }
 }
 
 /* From so many on a thread has one on a GPU, however large its state: finding conjunctions keeps a team waiting (H200:
@@ -289,9 +309,10 @@ static shoal_status make_plan(shoal_model *model)
     const bool any_model = !options.gpu_bodies && (!options.work_model || strcmp(options.work_model, "auto") == 0);
     if (any_model && model->n_walkers >= MANY_WALKERS)
         options.work_model = "system";
-    shoal_plug_options monitors[SHOAL_MAX_MONITORS];
-    options.n_monitors = model->walk.keplerian ? 0 : shoal_model_endings(&model->study->options, monitors);
-    options.monitors = monitors;
+    shoal_endings endings;
+    shoal_model_endings(model->context, &model->study->options, &endings);
+    options.n_monitors = model->walk.keplerian ? 0 : endings.n;
+    options.monitors = endings.monitor;
     options.orbits = 0;
     options.t_end = model->walk.epoch;
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {

@@ -101,11 +101,16 @@ shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const d
 
 /* ---- model.c: plans of walkers ----------------------------------------------------------------------------------- */
 
-/* The monitors of the study that end systems: monitors [SHOAL_MAX_MONITORS]. Returns their number. */
-int shoal_model_endings(const shoal_options *options, shoal_plug_options *monitors);
+/* The monitors of the study that end walkers: stop_on_..., whose event ends a system even if its action is a merger or a
+ * removal, but not if it is only logged. There is room for one more. */
+typedef struct shoal_endings {
+    int n;
+    shoal_plug_options monitor[SHOAL_MAX_MONITORS + 1];
+    shoal_setting setting[SHOAL_MAX_MONITORS][SHOAL_MAX_PARAMETERS];
+} shoal_endings;
+void shoal_model_endings(shoal_context *context, const shoal_options *options, shoal_endings *endings);
 /* A plan whose systems are all that of the study which is possible first. Where a mass is a parameter it is one that no
- * engine takes for constant: neither 0 nor that of the Sun. Monitors may neither mark nor log. Both are to be destroyed
- * on failure, too. */
+ * engine takes for constant: neither 0 nor that of the Sun. Both are to be destroyed on failure, too. */
 shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const shoal_options *options,
                               shoal_ensemble **ensemble, shoal_plan **plan);
 

@@ -24,11 +24,12 @@ struct shoal_trial {
 
 static shoal_status make_plan(const shoal_study *study, long n_walkers, double orbits, shoal_trial *trial)
 {
-    shoal_plug_options monitors[SHOAL_MAX_MONITORS + 1];
+    shoal_endings endings;
     shoal_options options = study->options;
-    options.n_monitors = shoal_model_endings(&study->options, monitors);
-    monitors[options.n_monitors++] = (shoal_plug_options){.name = "megno"};
-    options.monitors = monitors;
+    shoal_model_endings(study->context, &study->options, &endings);
+    endings.monitor[endings.n++] = (shoal_plug_options){.name = "megno"};
+    options.n_monitors = endings.n;
+    options.monitors = endings.monitor;
     options.orbits = orbits;
     const shoal_status status = shoal_model_plan(study, n_walkers, &options, &trial->ensemble, &trial->plan);
     if (status)

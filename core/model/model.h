@@ -101,8 +101,8 @@ shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const d
 
 /* ---- model.c: plans of walkers ----------------------------------------------------------------------------------- */
 
-/* The monitors of the study that end walkers: stop_on_..., whose event ends a system even if its action is a merger or a
- * removal, but not if it is only logged. There is room for one more. */
+/* The monitors of the study that end walkers: stop_on_..., whose event ends a system even if its action is a merger or
+ * a removal, but not if it is only logged. There is room for one more. */
 typedef struct shoal_endings {
     int n;
     shoal_plug_options monitor[SHOAL_MAX_MONITORS + 1];

@@ -468,6 +468,7 @@ printf '%s\n' "$out" | awk -F , '
     END { exit NR != 3 || n != 25 }' || wrong "$out"
 run 0 bench monitors mvs 3 --engine cpu --systems 16 --steps 100
 [ "$(printf '%s\n' "$out" | tail -n 1 | wc -w)" -eq 26 ] || wrong "$out"
+refused 2 "'mvss': expected mvs, mvs_jacobi" bench monitors mvss
 end
 
 begin cli_bench_ladder

@@ -443,7 +443,7 @@ int bench_main(int argc, char **argv)
         puts("monitors");
     } else if (monitors && (status = bench_monitors(context, &options))) {
         fprintf(stderr, "shoal: bench monitors: %s\n", shoal_context_message(context));
-        failed = status == SHOAL_E_UNSUPPORTED ? 3 : 1;
+        failed = status == SHOAL_E_UNSUPPORTED ? 3 : status == SHOAL_E_USAGE ? 2 : 1;
     }
     for (int c = 0; bench_slices_names[c]; c++) {
         if (options.list) {

@@ -114,9 +114,25 @@ static bool asked(const bench_options *options, const char *propagator, int n_bo
     return (this[0] || !any[0]) && (this[1] || !any[1]);
 }
 
+static bool is_known(const char *word)
+{
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++)
+        if (strcmp(word, propagators[p].propagator) == 0)
+            return true;
+    for (int n = 0; n < SHOAL_COUNT(planets); n++)
+        if (atoi(word) == planets[n] + 1)
+            return true;
+    return false;
+}
+
 shoal_status bench_monitors(shoal_context *context, const bench_options *options)
 {
     shoal_status status = SHOAL_OK;
+    for (int i = 1; i < options->n_names; i++)
+        if (!is_known(options->names[i]))
+            return shoal_fail(context, SHOAL_E_USAGE,
+                              "'%s': expected mvs, mvs_jacobi, hybrid, hermite4, or 3, 4, 5, 9 bodies",
+                              options->names[i]);
     printf(options->csv ? "case,engine,work_model,systems,bare" : "%-10s bodies engine model     systems  bare 1/s",
            "");
     for (int i = 0; i < SHOAL_COUNT(watched); i++)

@@ -572,6 +572,9 @@ static void test_gadget_units(void **state)
         shoal_h5_write(&h5, "/PartType4/Coordinates", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL) |
         shoal_h5_write(&h5, "/PartType4/Velocities", H5T_NATIVE_DOUBLE, shoal_h5_table(2, 3), x, NULL, NULL);
     assert_ok(context, shoal_h5_save(&h5, status));
+    const shoal_format *format;
+    assert_ok(context, shoal_format_of(context, "gadget.hdf5", &format));
+    assert_ptr_equal(format, &shoal_format_gadget); /* not any HDF5 */
     shoal_table table = read_table(context, "gadget.hdf5", 0);
     assert_int_equal(table.n_bodies, 4);
     assert_string_equal(table.units.length_name, "kpc");

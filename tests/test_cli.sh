@@ -927,6 +927,21 @@ refused 2 "lacks.csv:4: expected 3 column units, one for each column with a dot 
     convert lacks.csv x.csv
 end
 
+# A table's time and epoch are those of its study; a logarithm of a mass is of the unit of mass.
+begin cli_tables_keep_their_meaning
+printf '%s\n' '# units: AU, Msun, yr' '# epoch: J2000.0' '# time: 3' 'system,body,name,m,x,y,z,vx,vy,vz,b.log10_m' \
+    '0,0,star,1,0,0,0,0,0,0,-3' '0,1,b,1e-3,1,0,0,0,6.28,0,-3' >dated.csv
+printf 'units = { time = "yr"; }; system = { file = "dated.csv"; }; integrator = { dt = 0.01; };
+run = { t_start = 3.0; t_end = 4.0; engine = "cpu"; };' >dated.cfg
+run 0 run dated.cfg --quiet
+run 0 convert dated.h5 dated_again.csv --units km,Mearth,d
+grep -q '^# epoch: J2000.0$' dated_again.csv || wrong "$(head -n 5 dated_again.csv)"
+awk -F , '/^[0-9]/ && ($11 < 2.5223 || $11 > 2.5224) { exit 1 }' dated_again.csv || wrong "$(cat dated_again.csv)"
+refused 2 "run.t_start=1.0: expected 3, the time of the states" run dated.cfg run.t_start=1.0 --quiet
+refused 2 'expected "J2000.0", as system.file has it' run dated.cfg 'epoch="BJD 2455000"' --force --quiet
+run 0 run dated.cfg 'epoch="BJD 2455000"' run.t_start=0.0 --force --quiet
+end
+
 begin cli_unsupported_engine
 if "$shoal" info | grep -qi '^ *cuda.*\(no\|not\|missing\|cannot\)'; then
     refused 3 "" run study.cfg run.engine=cuda output.file=gpu.h5 --quiet

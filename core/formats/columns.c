@@ -3,6 +3,7 @@
  * columns.c: numbers of the systems of a table beside their bodies: the sampled and swept parameters of a result. In a
  * CSV they are further columns, which have a dot in their names ("b.e") and the same number for all bodies of a system.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,10 @@ void shoal_table_convert_columns(shoal_table *table, const shoal_units *to)
         shoal_column *column = &table->columns[c];
         char name[SHOAL_UNIT_SIZE];
         int d = 0;
+        const char *key = strrchr(column->name, '.');
+        if (key && strcmp(key, ".log10_m") == 0) /* it has no unit, but means one */
+            for (long s = 0; s < table->n_systems; s++)
+                column->value[s] += log10(table->units.mass / to->mass);
         while (d < SHOAL_COUNT(dimensions) &&
                strcmp(column->unit, shoal_units_name(&table->units, dimensions[d], name)))
             d++;

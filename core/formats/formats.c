@@ -98,7 +98,7 @@ static shoal_status hdf5_read(shoal_table *table, int n_files, char *const *file
 static const shoal_format hdf5 = {
     .name = "hdf5",
     .ends = ".h5 .hdf5",
-    .doc = "result file, in the units of its study; without radii",
+    .doc = "result file, in the units of its study",
     .is = hdf5_is,
     .read = hdf5_read, /* written by shoal_store_write */
     .outcomes = true,
@@ -169,6 +169,8 @@ shoal_status shoal_format_of(shoal_context *context, const char *file, const sho
     /* of what has no words of its own to be known by, the reader can tell what is wrong */
     const shoal_format *by_end = shoal_format_by_end(file);
     *format = shoal_formats[i] ? shoal_formats[i] : by_end && by_end->natural ? by_end : NULL;
+    if (*format == &hdf5 && shoal_format_gadget.is_file(file))
+        *format = &shoal_format_gadget;
     if (*format)
         return SHOAL_OK;
     return shoal_fail(context, SHOAL_E_INPUT, "%s:1: expected a file in a known format (--from, shoal convert --help)",

@@ -23,7 +23,7 @@ static const shoal_format *snapshot_format(const char *path)
     const shoal_format *format = NULL;
     if (shoal_format_of(NULL, path, &format) != SHOAL_OK)
         return NULL;
-    return format->natural || (strcmp(format->name, "hdf5") == 0 && shoal_gadget_is(path)) ? format : NULL;
+    return format->natural || format == &shoal_format_gadget ? format : NULL;
 }
 
 bool shoal_big_view_is(const char *path)

@@ -6,8 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/formats/observations.h"
 #include "core/formats/table.h"
 #include "core/study/study.h"
+
+/* The epoch of a table is that of its study, which must not name another one. */
+static shoal_status take_epoch(const shoal_config *config, const shoal_table *table, shoal_study *study)
+{
+    const double said = shoal_time_epoch(study->epoch), of_table = shoal_time_epoch(table->epoch);
+    if (*study->epoch && fabs(said - of_table) > 0.01)
+        return shoal_config_fail(config, shoal_config_lookup(config, "epoch"), NULL, NULL,
+                                 "\"%s\", as system.file has it", table->epoch);
+    if (!*study->epoch)
+        snprintf(study->epoch, sizeof study->epoch, "%s", table->epoch);
+    return SHOAL_OK;
+}
 
 shoal_status shoal_systems_read(const shoal_config *config, const char *path, shoal_study *study)
 {
@@ -34,6 +47,14 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
             "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
         goto fail;
     }
+    const double start = study->t_start / config->units.time;
+    if (!isnan(time) && start != 0 && !(fabs(start - time) <= 1e-9 * fabs(time))) {
+        status = shoal_config_fail(config, shoal_config_lookup(config, "run.t_start"), NULL, NULL,
+                                   "%.15g, the time of the states in system.file, or 0 to count anew", time);
+        goto fail;
+    }
+    if ((isnan(time) || start == time) && (status = take_epoch(config, &table, study)))
+        goto fail;
     long n_systems = 0;
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))
         goto fail;

@@ -92,6 +92,11 @@ class Made:
     def radii(self, n: int, n_bodies: int, units: Units) -> Array:
         return self.get(C.shoal_ensemble_get_radii, n, n_bodies, numbers=1) / units.length
 
+    def outcomes(self, n: int) -> npt.NDArray[np.intc]:
+        codes = np.empty(n, dtype=np.intc)
+        self.context.call(C.shoal_ensemble_get_outcomes, self.handle.address, 0, n, codes.ctypes.data)
+        return codes
+
     def column(self, name: str, n: int) -> Array:
         values = np.empty(n)
         place = values.ctypes.data

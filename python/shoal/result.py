@@ -237,7 +237,7 @@ class Result(abc.ABC):
         return xr.Dataset(variables, coordinates, {"plan": self.plan})
 
     def to_rebound(self, i: int = 0, t: float | str | None = None) -> Any:
-        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; a file has no radii."""
+        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; of a file without radii."""
         from . import _rebound
 
         units: Units | None = getattr(self, "_units", None)
@@ -307,10 +307,7 @@ class RunResult(Result):
     def _column(self, column: str) -> Array:
         get = self._made.column
         if column == "outcome":
-            codes = np.empty(self.n_systems, dtype=np.intc)
-            call, place = C.shoal_ensemble_get_outcomes, codes.ctypes.data
-            self._made.context.call(call, self._made.handle.address, 0, self.n_systems, place)
-            return codes.astype(np.float64)
+            return self._made.outcomes(self.n_systems).astype(np.float64)
         if column == "dE_final":
             start = get("energy_start", self.n_systems)
             with np.errstate(all="ignore"):

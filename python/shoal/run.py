@@ -28,9 +28,10 @@ from ._config import Config, Overrides, Recipe, make_recipe
 from ._progress import Watch
 from ._units import Units, plain_setting
 from .ensemble import Ensemble, Made
-from .result import FileResult, RunResult
+from .result import OUTCOMES, FileResult, RunResult
 
 Plug = str | Mapping[str, Any]
+GOES_ON = [OUTCOMES.index("running"), OUTCOMES.index("survived")]
 SLICE_SECONDS = 0.3
 
 
@@ -211,6 +212,7 @@ def _advance(result: RunResult, start: float, end: float, progress: bool) -> Non
                     break
             if k >= 0:
                 result._snapshots[k] = made.states(result.n_systems, result.n_bodies, units)
+                result._snapshots[k, ~np.isin(made.outcomes(result.n_systems), GOES_ON)] = np.nan
     result.complete = True
 
 

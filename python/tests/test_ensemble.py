@@ -152,6 +152,18 @@ def test_states_are_views_and_no_bits_depend_on_the_times():
     assert result.to_rebound(3).t == 50.0 if _has("rebound") else True
 
 
+def test_a_system_that_has_ended_has_no_states():
+    ens = shoal.Ensemble.from_elements(
+        m=[1, 1e-3, 1e-3], a=[[1, 1.3], [1, 4]], e=[0.1, 0.05], l=[0, 3.0], units="AU, Msun, yr"
+    )
+    near = {"name": "stop_on_encounter", "factor": 3.0}
+    result = shoal.integrate(ens, 10.0, "gauss_radau", times=[1.0, 5.0, 10.0], monitors=near)
+    assert 1 < result["t_stop"][0] < 5 and list(result.outcome) == ["encounter", "survived"]
+    for t in (1.0, 5.0, 10.0):
+        assert np.isnan(result.states(t)).all(axis=(1, 2)).tolist() == [t > 1, False]
+    assert np.isfinite(result.states()).all()
+
+
 def _has(name):
     try:
         __import__(name)

@@ -940,6 +940,9 @@ awk -F , '/^[0-9]/ && ($11 < 2.5223 || $11 > 2.5224) { exit 1 }' dated_again.csv
 refused 2 "run.t_start=1.0: expected 3, the time of the states" run dated.cfg run.t_start=1.0 --quiet
 refused 2 'expected "J2000.0", as system.file has it' run dated.cfg 'epoch="BJD 2455000"' --force --quiet
 run 0 run dated.cfg 'epoch="BJD 2455000"' run.t_start=0.0 --force --quiet
+run 0 convert dated.csv no_steps.h5
+run 0 query no_steps.h5 --systems-table --where 'dE_final != 0'
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 1 ] || wrong "of an empty cell: $out"
 end
 
 begin cli_unsupported_engine

@@ -53,7 +53,8 @@ static bool selected(const filter *chosen, long s)
         const double x = table_number(chosen->result, c->field, c->column, s);
         const bool holds[OPERATORS] = {x<c->value, x <= c->value, x> c->value, x >= c->value, x == c->value,
                                        x != c->value};
-        is = holds[c->op]; /* NOLINT(clang-analyzer-core.uninitialized.Assign): op is one of them */
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): op is one of them */
+        is = holds[c->op] && !isnan(x); /* of an empty cell nothing is true */
     }
     return is;
 }

@@ -52,9 +52,8 @@ static bool selected(const filter *chosen, long s)
         const condition *c = &chosen->conditions[i];
         const double x = table_number(chosen->result, c->field, c->column, s);
         const bool holds[OPERATORS] = {x<c->value, x <= c->value, x> c->value, x >= c->value, x == c->value,
-                                       x != c->value};
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): op is one of them */
-        is = holds[c->op] && !isnan(x); /* of an empty cell nothing is true */
+                                       x != c->value && !isnan(x)}; /* of an empty cell nothing is true */
+        is = holds[c->op]; /* NOLINT(clang-analyzer-core.uninitialized.Assign): op is one of them */
     }
     return is;
 }

@@ -275,10 +275,12 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
         const double z2 = gsl_pow_2(x / P(sigma)), within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
         return x >= 0 ? log(x) - 2 * log(P(sigma)) - z2 / 2 - log(within) : -INFINITY;
     }
-    case SHOAL_DISTRIBUTION_log_normal:
+    case SHOAL_DISTRIBUTION_log_normal: {
+        const normal_bounds of = log_bounds_of(p);
         return x > 0 ? log(gsl_ran_ugaussian_pdf(0) / P(sigma) / x) - gsl_pow_2((log(x) - P(mean)) / P(sigma)) / 2 -
-                           log(fabs(log_bounds_of(p).high - log_bounds_of(p).low))
+                           log(fabs(of.high - of.low))
                      : -INFINITY;
+    }
     case SHOAL_DISTRIBUTION_exponential:
         return x >= 0 ? (fmax(P(from), 0) - x) / P(mean) - log(P(mean) * exponential_within(p)) : -INFINITY;
     case SHOAL_DISTRIBUTION_isotropic: {

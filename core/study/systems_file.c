@@ -48,12 +48,13 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
         goto fail;
     }
     const double start = study->t_start / config->units.time;
-    if (!isnan(time) && start != 0 && !(fabs(start - time) <= 1e-9 * fabs(time))) {
+    const bool goes_on = isnan(time) || fabs(start - time) <= 1e-9 * fabs(time);
+    if (!goes_on && start != 0) {
         status = shoal_config_fail(config, shoal_config_lookup(config, "run.t_start"), NULL, NULL,
                                    "%.15g, the time of the states in system.file, or 0 to count anew", time);
         goto fail;
     }
-    if ((isnan(time) || start == time) && (status = take_epoch(config, &table, study)))
+    if (goes_on && (status = take_epoch(config, &table, study)))
         goto fail;
     long n_systems = 0;
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))

@@ -119,9 +119,6 @@ KERNEL_SOME ?= 2 3 4 5
 KERNEL_SOME_mvs_jacobi := 8# TRAPPIST-1's likelihood
 # For a few systems, which a core advances one group of four lanes at a time: these of them, and any; empty: none.
 KERNEL_FEW ?= 2 3 4 5 9
-# Those that set systems aside on a GPU, for which the CPU's threads go on with some of them (core/engine/hosted.c).
-KERNEL_BESIDE := hybrid
-kernel_beside = $(if $(filter $1,$(KERNEL_BESIDE)),$(call kernel_n,$1) any)
 kernel_few = $(if $(KERNEL_FEW),$(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any))
 kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
 # KERNEL_SAN: the propagators whose kernels are sanitized, in the sanitizers' build.
@@ -142,8 +139,7 @@ arch_lanes_any := 1
 # The native width for each body count and for any.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
-    $(foreach n,$(call kernel_few_of,$a,$p),$a_few_n$n_$p) \
-    $(foreach n,$(call kernel_beside,$p),$a_beside_n$n_$p)))
+    $(foreach n,$(call kernel_few_of,$a,$p),$a_few_n$n_$p)))
 # Where the native width is four lanes, those for a few systems are in the same objects.
 few_beside = $(if $(filter 4,$(arch_lanes_$1)),$(filter $2,$(call kernel_few_of,$1,$3)))
 few_alone = $(if $(filter 4,$(arch_lanes_$1)),,$(call kernel_few_of,$1,$2))
@@ -154,11 +150,10 @@ KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
 TEST_KERNELS := $(strip $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p))))
 
-# What the kernels of all propagators but those beside a GPU call, of a width and a body count (monitors, extra forces):
-# ARCH_lLANES_nN.
+# What the kernels of all propagators call, of a width and a body count (monitors, extra forces): ARCH_lLANES_nN.
 part = $(word $1,$(subst _, ,$2))
 shared = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
-SHARED := $(sort $(filter-out $(foreach a,$(KERNEL_ARCHS),$a_beside_%),$(foreach k,$(KERNELS),$(call shared,$k))))
+SHARED := $(sort $(foreach k,$(KERNELS),$(call shared,$k)))
 SHARED_OBJECTS := $(SHARED:%=$B/kernel/shared_%.o)
 TEST_SHARED := $(filter-out $(SHARED),$(sort $(foreach k,$(TEST_KERNELS),$(call shared,$k))))
 
@@ -267,19 +262,17 @@ $B/%.o: %.c $B/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 $B/core/plug/plugin.o: CPPFLAGS += -DSHOAL_KERNEL_FLAGS='"$(KERNEL_ARITHMETIC)"' -DSHOAL_FLAGS_V3='"$(arch_flags_v3)"' \
     -DSHOAL_FLAGS_V4='"$(arch_flags_v4)"'
 
-# The arithmetic of kernels beside a GPU, which has a seed of 14 bits there.
+# The arithmetic of AVX-512, whose seed has 14 bits.
 ifeq ($(CC_MACHINE),x86_64)
 $B/tests/test_lane.o: CPPFLAGS += $(arch_flags_v4)
 endif
-
-beside_flags := -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_BESIDE_GPU -DLANE_BESIDE_GPU
 
 # ARCH, width, n, PROPAGATOR, flags
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(filter-out $(if $(filter $4,$(KERNEL_SAN)),,$(SAN_FLAGS)),$$(KERNEL_FLAGS)) \
 	    $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
-	    $(if $(filter beside,$2),,-DKERNEL_SHARED=$(call shared,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2)) \
+	    -DKERNEL_SHARED=$(call shared,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2) \
 	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 -DKERNEL_FINISH=shoal_finish_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
@@ -288,7 +281,6 @@ $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
   $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a) \
     $(if $(call few_beside,$a,$n,$p),-DSHOAL_KERNELS_FEW=shoal_kernels_$a_few_n$n_$p))))\
   $(foreach n,$(call few_alone,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
-  $(foreach n,$(call kernel_beside,$p),$(eval $(call kernel_rule,$a,beside,$n,$p,$(beside_flags) -DLANES=$(arch_lanes_$a))))\
   $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))
 
 # NAME, ARCH, lLANES, nN

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * aside.kern.h: a GPU's kernels of propagators that set systems aside (PROPAGATOR_SETS_ASIDE).
+ * aside.kern.h: a GPU's kernels of propagators that set systems aside (PROPAGATOR_SETS_ASIDE); `carry` is of all.
  *
  * A step with a close encounter is made of substeps and takes some hundred times as long as another one. The threads of
  * a warp wait for each other, so kernel_integrate leaves such a step undone and puts its system into a queue: the
@@ -9,7 +9,7 @@
  *
  *     gather    lists the systems that kernel_integrate goes on with in the next round
  *     substeps  makes the steps of systems that are set aside
- *     carry     copies states to the table, for systems that move to the host (core/engine/hosted.c), or back
+ *     carry     copies states to the table, for systems that are the host's (core/engine/hosted.c), or back
  *
  * Whose a system is, its outcome says: SHOAL_RUNNING of kernel_integrate, SHOAL_ASIDE of kernel_substeps, SHOAL_HOSTED
  * of the host. The outcome is stored after all else of the system, and loaded before.
@@ -19,17 +19,6 @@
 
 #include "core/kernel/queue.kern.h"
 #include "integrators/integrate.kern.h"
-
-#if PROPAGATOR_SETS_ASIDE
-
-/* The systems that go on in the next round, side by side: none that is set aside or has arrived has a lane. */
-LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const mask *there)
-{
-    lane_clock clock;
-    const mask runs = *there & (record_load(k, *id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
-    clock_load(k, *id, lane_set(k->slice_steps), &clock);
-    lane_append(k->aside.ready, k->aside.n_ready, *id, runs & lane_not(clock_due(&clock)));
-}
 
 /* A system's state to its column of k->aside.table, or back. */
 LANE_FN void kernel_carry(const shoal_kernel_args *k, lane_id id, long long place, int back)
@@ -44,6 +33,17 @@ LANE_FN void kernel_carry(const shoal_kernel_args *k, lane_id id, long long plac
             *(back ? value : column) = *(back ? column : value);
         }
     }
+}
+
+#if PROPAGATOR_SETS_ASIDE
+
+/* The systems that go on in the next round, side by side: none that is set aside or has arrived has a lane. */
+LANE_FN void kernel_gather(const shoal_kernel_args *k, const lane_id *id, const mask *there)
+{
+    lane_clock clock;
+    const mask runs = *there & (record_load(k, *id, SHOAL_SYS_OUTCOME) == lane_set(SHOAL_RUNNING));
+    clock_load(k, *id, lane_set(k->slice_steps), &clock);
+    lane_append(k->aside.ready, k->aside.n_ready, *id, runs & lane_not(clock_due(&clock)));
 }
 
 /*

@@ -430,6 +430,7 @@ struct setup {
 struct outcome {
     shoal_body *bodies;    /* [id][n] */
     shoal_system *systems; /* [id] */
+    long n_led;            /* that the host took for a slice */
 };
 
 static void outcome_release(struct outcome *outcome)
@@ -461,6 +462,7 @@ static struct outcome integrate(shoal_context *context, struct setup setup)
     struct outcome outcome = {
         calloc((size_t)(setup.n_systems * setup.n), sizeof(shoal_body)),
         calloc((size_t)setup.n_systems, sizeof(shoal_system)),
+        0,
     };
     assert_non_null(outcome.bodies);
     assert_non_null(outcome.systems);
@@ -490,6 +492,8 @@ static struct outcome integrate(shoal_context *context, struct setup setup)
         outcome.systems[record.id] = record;
         shoal_ensemble_get_bodies(ensemble, s, outcome.bodies + record.id * setup.n);
     }
+    if (strcmp(setup.engine, "cuda") == 0)
+        outcome.n_led = shoal_engine_cuda_led(plan->engine);
     shoal_plan_destroy(&plan);
     shoal_ensemble_destroy(&ensemble);
     return outcome;
@@ -570,8 +574,9 @@ static void cuda_bits_depend_on_the_system_alone(void **state)
     }
 }
 
-/* A variant of a run, of its first systems, that must end in the same numbers as `first`. */
-static void integrate_the_same(shoal_context *context, const struct outcome *first, struct setup setup, int variant)
+/* A variant of a run, of its first systems, that must end in the same numbers as `first`. Returns how many systems the
+ * host led. */
+static long integrate_the_same(shoal_context *context, const struct outcome *first, struct setup setup, int variant)
 {
     struct outcome other = integrate(context, setup);
     long n_differ;
@@ -582,6 +587,7 @@ static void integrate_the_same(shoal_context *context, const struct outcome *fir
     if (n_differ)
         fail_msg("%ld numbers differ in variant %d", n_differ, variant);
     outcome_release(&other);
+    return other.n_led;
 }
 
 /* So many that they are in parts, whose slices are in pieces. */
@@ -603,7 +609,7 @@ static void slices_in_pieces_lose_nothing(void **state)
         variants[2].n_systems = 20; /* a part */
         struct outcome first = integrate(context_of(state), plain);
         for (int i = 0; i < SHOAL_COUNT(variants); i++)
-            integrate_the_same(context_of(state), &first, variants[i], i);
+            (void)integrate_the_same(context_of(state), &first, variants[i], i);
         outcome_release(&first);
     }
 }
@@ -631,7 +637,7 @@ static void systems_set_aside_catch_up(void **state)
         survived += first.systems[s].outcome == SHOAL_SURVIVED;
     assert_true(survived > plain.n_systems - 20); /* bodies are points: some meet too closely for numbers */
     for (int i = 0; i < SHOAL_COUNT(variants); i++) {
-        integrate_the_same(context_of(state), &first, variants[i], i);
+        (void)integrate_the_same(context_of(state), &first, variants[i], i);
     }
     outcome_release(&first);
 }
@@ -650,7 +656,7 @@ static void hosted_systems_lose_nothing(void **state)
                                 .crowded = true};
     static const char *const turns[] = {"1000000000", "2", "7", "2", "7", "2"};
     struct setup setups[SHOAL_COUNT(turns)] = {plain, plain, plain, plain, plain, plain};
-    struct outcome first = {NULL, NULL};
+    struct outcome first = {0};
     setups[1].threads = setups[2].threads = 1;
     setups[3].threads = setups[4].threads = 5;
     setups[5].n_systems = 8;
@@ -659,10 +665,36 @@ static void hosted_systems_lose_nothing(void **state)
         if (i == 0)
             first = integrate(context_of(state), setups[i]);
         else
-            integrate_the_same(context_of(state), &first, setups[i], i);
+            (void)integrate_the_same(context_of(state), &first, setups[i], i);
     }
     assert_int_equal(unsetenv("SHOAL_LONG_TURNS"), 0);
     outcome_release(&first);
+}
+
+/* CPU threads lead systems that do not fill the GPU, here in every slice. */
+static void led_systems_lose_nothing(void **state)
+{
+    need_gpu();
+    static const char *const propagators[] = {"mvs", "mvs_jacobi", "hermite4", "rkck", "gauss_radau"};
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++)
+        for (int watched = 0; watched < 2; watched++) {
+            struct setup setup = {.engine = "cuda",
+                                  .propagator = propagators[p],
+                                  .n = 3,
+                                  .n_systems = 100,
+                                  .n_calls = 2,
+                                  .slice_steps = 60,
+                                  .broken = -1,
+                                  .watched = watched};
+            assert_int_equal(setenv("SHOAL_HOSTED", "0", 1), 0);
+            struct outcome first = integrate(context_of(state), setup);
+            assert_int_equal(first.n_led, 0);
+            assert_int_equal(setenv("SHOAL_HOSTED", "2", 1), 0);
+            for (setup.threads = 1; setup.threads <= 5; setup.threads += 4)
+                assert_true(integrate_the_same(context_of(state), &first, setup, setup.threads) > 0);
+            outcome_release(&first);
+        }
+    assert_int_equal(unsetenv("SHOAL_HOSTED"), 0);
 }
 
 static void a_broken_system_disturbs_no_other(void **state)
@@ -872,6 +904,7 @@ int main(void)
         cmocka_unit_test(slices_in_pieces_lose_nothing),
         cmocka_unit_test(systems_set_aside_catch_up),
         cmocka_unit_test(hosted_systems_lose_nothing),
+        cmocka_unit_test(led_systems_lose_nothing),
         cmocka_unit_test(a_broken_system_disturbs_no_other),
         cmocka_unit_test(outcomes_agree),
         cmocka_unit_test(survivors_of_early_slices_stay_survivors),

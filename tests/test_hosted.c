@@ -132,7 +132,7 @@ static void the_host_goes_on_with_them(void **state)
     int list[SYSTEMS], sorted[SYSTEMS], n_list;
     for (int i = 0; i < SYSTEMS; i++)
         list[i] = SYSTEMS - 1 - i;
-    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, false, sorted), 0);
+    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, false, STEPS, sorted), 0);
     assert_memory_equal(sorted, list, sizeof list);
     for (int i = 0; i < 4; i++) {
         for (int q = 0; q < SHOAL_SYS_FIELDS; q++)
@@ -159,7 +159,7 @@ static void the_host_goes_on_with_them(void **state)
     for (int i = 0; i < SYSTEMS; i++)
         if (*record(SHOAL_SYS_STEP, i) < STEPS)
             list[n_stay++] = i;
-    assert_int_equal(shoal_hosted_split(hosted, list, n_stay, false, sorted), 1);
+    assert_int_equal(shoal_hosted_split(hosted, list, n_stay, false, STEPS, sorted), 1);
     assert_int_equal(sorted[n_stay - 1], 33);
     for (int i = 0, at = 0; i < n_stay; i++)
         if (list[i] != 33)
@@ -170,7 +170,7 @@ static void the_host_goes_on_with_them(void **state)
 
     /* the last few all go to the host */
     const int few[] = {7, 3, 50};
-    assert_int_equal(shoal_hosted_split(hosted, few, 3, false, sorted), 3);
+    assert_int_equal(shoal_hosted_split(hosted, few, 3, false, STEPS, sorted), 3);
     assert_memory_equal(sorted, few, sizeof few);
     bring(few, 3);
     (void)shoal_hosted_advance(hosted, is_idle, NULL, true);
@@ -180,9 +180,8 @@ static void the_host_goes_on_with_them(void **state)
     for (int i = 0; i < SHOAL_COUNT(ended); i++)
         assert_true(*record(SHOAL_SYS_STEP, ended[i]) == STEPS);
     assert_ok(context, shoal_plan_snapshot(plan, STEPS * dt, ended, SHOAL_COUNT(ended)));
-    const double worst = largest_difference(plan, expected, ended, SHOAL_COUNT(ended));
-    print_message("largest difference %.3g\n", worst);
-    assert_below(worst, 1e-9); /* a root in 2^28 is rounded the other way, and encounters magnify that */
+    /* they are seen from the barycentre there: a rounding */
+    assert_below(largest_difference(plan, expected, ended, SHOAL_COUNT(ended)), 1e-17);
     shoal_hosted_destroy(&hosted);
     assert_null(hosted);
     free(played.table);
@@ -192,7 +191,8 @@ static void the_host_goes_on_with_them(void **state)
     motion_end(&motion);
 }
 
-/* Where the GPU can spare some, these are the ones that are behind, and others once they are ahead. */
+/* Where the GPU can spare some, these are the ones that are behind, and others once they are ahead. Where the host was
+ * slower than the GPU, it takes none the next time. */
 static void the_host_takes_those_that_are_behind(void **state)
 {
     shoal_context *context = context_of(state);
@@ -211,7 +211,7 @@ static void the_host_takes_those_that_are_behind(void **state)
     for (int s = 0; s < SYSTEMS; s++)
         *record(SHOAL_SYS_STEP, s) = s % 2 == 0 ? 10 : 20 + s;
     const int width = played.room / 2, n = width < SYSTEMS / 2 ? width : SYSTEMS / 2;
-    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, true, sorted), n);
+    assert_int_equal(shoal_hosted_split(hosted, list, SYSTEMS, true, STEPS / 2, sorted), n);
     for (int i = 0; i < n; i++) /* the even ones are equally far behind: the first of them */
         assert_int_equal(sorted[SYSTEMS - n + i], 2 * i);
     for (int i = 0, at = 0; i < SYSTEMS; i++)
@@ -230,10 +230,13 @@ static void the_host_takes_those_that_are_behind(void **state)
         if (*record(SHOAL_SYS_STEP, i) < STEPS)
             list[n_left++] = i;
     const int n_now = width < n_left / 2 ? width : n_left / 2;
-    assert_int_equal(shoal_hosted_split(hosted, list, n_left, true, again), n_now);
+    assert_int_equal(shoal_hosted_split(hosted, list, n_left, true, STEPS, again), n_now);
     for (int i = n_left - n_now; i < n_left; i++)
         for (int g = 0; g < n_left - n_now; g++)
             assert_true(*record(SHOAL_SYS_STEP, again[i]) <= *record(SHOAL_SYS_STEP, again[g]));
+    assert_int_equal(shoal_hosted_led(hosted), n + n_now);
+    assert_int_equal(shoal_hosted_split(hosted, list, n_left, true, STEPS, again), 0); /* none has moved */
+    assert_int_equal(shoal_hosted_split(hosted, list, n_left, true, STEPS, again), n_now);
     shoal_hosted_destroy(&hosted);
     free(played.table);
     free(played.arrived);

@@ -16,6 +16,7 @@ static struct {
     char file[256]; /* where choices are kept beside */
     const char *device;
     int fastest; /* the model that takes least */
+    double slow; /* times as long, 0 = 1 */
     int refused; /* one that cannot be made; -1: none */
     int n_created, n_alive;
     shoal_kernel_choice choice;
@@ -63,6 +64,7 @@ static shoal_status wait_for(shoal_engine *engine, double *seconds)
 {
     assert_non_null(engine);
     *seconds = (gpu.choice.model == gpu.fastest ? 1e-3 : 2e-3) + 1e-6 * gpu.choice.tuning.block;
+    *seconds *= gpu.slow > 0 ? gpu.slow : 1;
     return SHOAL_OK;
 }
 
@@ -94,17 +96,24 @@ static const shoal_engine_type fake = {.name = "fake",
 
 enum { SYSTEMS = 40 };
 
-static struct motion begin(void **state, double t_end)
+static struct motion begin_of(void **state, long n_systems, double t_end)
 {
     const shoal_options options = {.propagator = "hermite4", .engine = "cpu", .t_end = t_end, .dt = TWO_PI / 50};
-    shoal_body bodies[SYSTEMS * 3];
-    for (long id = 0; id < SYSTEMS; id++)
+    shoal_body *bodies = calloc((size_t)n_systems * 3, sizeof *bodies);
+    assert_non_null(bodies);
+    for (long id = 0; id < n_systems; id++)
         planetary_system(context_of(state), id, 3, 1e-5, 1.4, 0.1, bodies + 3 * id);
-    struct motion motion = motion_begin(context_of(state), SYSTEMS, 3, NULL, NULL, &options, bodies);
+    struct motion motion = motion_begin(context_of(state), n_systems, 3, NULL, NULL, &options, bodies);
+    free(bodies);
     motion.plan->engine_type->destroy(&motion.plan->engine);
     motion.plan->engine_type = &fake;
     motion.plan->any_model = true;
     return motion;
+}
+
+static struct motion begin(void **state, double t_end)
+{
+    return begin_of(state, SYSTEMS, t_end);
 }
 
 /* Tune, and what is said of it. */
@@ -117,8 +126,10 @@ static const char *tune(struct motion *motion, const char *when)
     shoal_tune_rule(motion->plan, motion->plan->n_list, &motion->plan->choice);
     assert_ok(motion->plan->context, shoal_plan_exchange_engine(motion->plan, &motion->plan->choice));
     assert_ok(motion->plan->context, shoal_tune(motion->plan, why, sizeof why));
-    assert_int_equal(gpu.n_alive, 1);
-    assert_int_equal(gpu.choice.model, motion->plan->choice.model);
+    const bool on_gpu = motion->plan->engine_type == &fake;
+    assert_int_equal(gpu.n_alive, on_gpu);
+    if (on_gpu)
+        assert_int_equal(gpu.choice.model, motion->plan->choice.model);
     return why;
 }
 
@@ -192,11 +203,11 @@ static void another_device_or_a_damaged_file_is_not_believed(void **state)
 {
     static const char *const texts[] = {"",
                                         "component",
-                                        "component bodies 1 block 33 registers 0 on one\n",
-                                        "component bodies 1 block 32 registers 999 on one\n",
-                                        "component bodies 9 block 32 registers 0 on one\n",
-                                        "planet bodies 1 block 32 registers 0 on one\n",
-                                        "component bodies 1 block 64 registers 0 on other\n"};
+                                        "component bodies 1 block 33 registers 0, GPU faster, on one\n",
+                                        "component bodies 1 block 32 registers 999, GPU faster, on one\n",
+                                        "component bodies 9 block 32 registers 0, GPU faster, on one\n",
+                                        "planet bodies 1 block 32 registers 0, GPU faster, on one\n",
+                                        "component bodies 1 block 64 registers 0, GPU faster, on other\n"};
     struct motion motion = begin(state, 10);
     char path[300];
     snprintf(path, sizeof path, "%s.tuned%d", gpu.file, ilogb(SYSTEMS));
@@ -204,7 +215,7 @@ static void another_device_or_a_damaged_file_is_not_believed(void **state)
         shoal_cache_write(path, texts[i]);
         assert_non_null(strstr(tune(&motion, "auto"), "by rule"));
     }
-    shoal_cache_write(path, "component bodies 1 block 64 registers 0 on one\n");
+    shoal_cache_write(path, "component bodies 1 block 64 registers 0, GPU faster, on one\n");
     assert_non_null(strstr(tune(&motion, "auto"), "when measured here"));
     assert_int_equal(gpu.choice.tuning.block, 64);
     end(&motion);
@@ -305,6 +316,38 @@ static void a_candidate_that_cannot_run_is_passed_over(void **state)
     end(&motion);
 }
 
+/* Systems that fill the GPU: the CPU takes them if it is faster and the engine is Shoal's choice. What it did to measure
+ * is forgotten. */
+static void the_cpu_is_measured_too(void **state)
+{
+    static const struct {
+        double slow;
+        bool any_engine, on_cpu;
+    } cases[] = {{1e-9, true, false}, {1e6, false, false}, {1e6, true, true}};
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        struct motion motion = begin_of(state, 16400, 1e9);
+        shoal_plan *plan = motion.plan;
+        const size_t size = (size_t)motion.ensemble->n_chunks * SHOAL_CHUNK * SHOAL_SYS_FIELDS * sizeof(double);
+        double *records = malloc(size);
+        assert_non_null(records);
+        memcpy(records, plan->args.systems, size);
+        plan->any_engine = cases[i].any_engine;
+        gpu.slow = cases[i].slow;
+        assert_non_null(strstr(tune(&motion, "always"), "measured)"));
+        assert_true(plan->tuned[plan->n_tuned - 1].on_cpu && plan->tuned[plan->n_tuned - 1].rate > 0);
+        assert_int_equal(plan->engine_type == &shoal_engine_cpu, cases[i].on_cpu);
+        assert_memory_equal(records, plan->args.systems, size);
+        free(records);
+        motion_end(&motion);
+        assert_int_equal(gpu.n_alive, 0);
+    }
+    struct motion motion = begin_of(state, 16400, 10); /* it is known to a short run, too */
+    motion.plan->any_engine = true;
+    assert_non_null(strstr(tune(&motion, "auto"), "when measured here"));
+    assert_ptr_equal(motion.plan->engine_type, &shoal_engine_cpu);
+    motion_end(&motion);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +359,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bodies_of_a_thread_are_forced, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(few_that_are_left_are_chosen_for_again, new_cache, drop_cache),
         cmocka_unit_test_setup_teardown(a_candidate_that_cannot_run_is_passed_over, new_cache, drop_cache),
+        cmocka_unit_test_setup_teardown(the_cpu_is_measured_too, new_cache, drop_cache),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

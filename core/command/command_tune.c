@@ -54,6 +54,10 @@ int tune_main(int argc, char **argv)
                 snprintf(registers, sizeof registers, "%d", row[i].choice.tuning.max_registers);
             }
             char each[16] = "all";
+            if (row[i].on_cpu) {
+                printf("%-10s   %15s   %5s   %17s   %14.4g\n", "CPU", "all", "-", "-", row[i].rate);
+                continue;
+            }
             if (shoal_team_threads(&row[i].choice) > 1) {
                 snprintf(each, sizeof each, "%d", shoal_team_each(&row[i].choice));
             }

@@ -23,8 +23,8 @@
 /* A slice has a fourth more rounds than its steps ask for, so that systems that come late can catch up. ROUND_COST is
  * the c of the head. */
 enum { MOST_ROUNDS = 128, MORE_ROUNDS = 4, FIRST_ROUND = 64, LEAST_ROUND = 16, MOST_ROUND = 1024, ROUND_COST = 4 };
-/* A multiprocessor has four schedulers. During a round one of SUBSTEPS_SHARE schedulers has a warp of substeps. */
-enum { SCHEDULERS = 4, SUBSTEPS_SHARE = 16 };
+/* During a round one of SUBSTEPS_SHARE schedulers has a warp of substeps. */
+enum { SUBSTEPS_SHARE = 16 };
 /* The least number of steps that a system makes in the substep kernel if the host takes no systems; the turns there
  * after which the host takes it. */
 enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
@@ -34,32 +34,9 @@ enum { LEAST_VISIT = 64, LONG_TURNS = 1024 };
 
 /* ---- memory, streams, arguments ---------------------------------------------------------------------------------- */
 
-void shoal_cuda_aside_begin(shoal_engine *engine, const shoal_kernel_args *args)
-{
-    engine->aside.round = FIRST_ROUND;
-    if (!engine->choice.alone)
-        engine->aside.hosted = shoal_hosted_create(engine->context, &engine->choice, args, engine->range);
-}
-
 size_t shoal_cuda_aside_size(const shoal_engine *engine)
 {
     return 2 * (size_t)engine->range.n_systems * sizeof(int) + COUNTS_SIZE;
-}
-
-/* Page-locked memory in which host and GPU exchange the states of the host's systems. */
-static int table_allocate(shoal_engine *engine)
-{
-    struct driver *driver = &engine->driver;
-    const size_t room = (size_t)shoal_hosted_room(engine->aside.hosted),
-                 rows = (size_t)shoal_hosted_rows(engine->aside.hosted);
-    int result = driver->host_allocate((void **)&engine->aside.table, rows * room * sizeof *engine->aside.table, 0);
-    if (result == 0)
-        result = driver->host_allocate((void **)&engine->aside.arrived, room * sizeof *engine->aside.arrived, 0);
-    if (result == 0)
-        result = driver->host_allocate((void **)&engine->aside.column_ids, room * sizeof *engine->aside.column_ids, 0);
-    if (result == 0)
-        shoal_hosted_table(engine->aside.hosted, engine->aside.table, engine->aside.arrived);
-    return result;
 }
 
 int shoal_cuda_aside_allocate(shoal_engine *engine)
@@ -76,14 +53,12 @@ int shoal_cuda_aside_allocate(shoal_engine *engine)
         result = driver->allocate(&aside->counts, COUNTS_SIZE);
     if (result == 0)
         result = driver->host_allocate((void **)&aside->counts_host, COUNTS_SIZE, 0);
-    if (result == 0 && aside->hosted)
-        result = table_allocate(engine);
     return result;
 }
 
 int shoal_cuda_aside_streams(shoal_engine *engine)
 {
-    int result = engine->driver.event_create(&engine->aside.brought, 0);
+    int result = 0;
     for (int c = 0; c < SHOAL_CUDA_SUBSTEP_STREAMS && result == 0; c++)
         result = engine->driver.stream_create(&engine->aside.substeps[c], STREAM_NON_BLOCKING, STREAM_FIRST);
     return result;
@@ -91,16 +66,14 @@ int shoal_cuda_aside_streams(shoal_engine *engine)
 
 void shoal_cuda_aside_args(shoal_engine *engine)
 {
-    const struct aside *aside = &engine->aside;
-    engine->args.aside = (shoal_aside){
-        .queue = {(int *)(uintptr_t)aside->places, (int *)(uintptr_t)aside->counts, (int)engine->range.n_systems},
-        .of_teams = shoal_team_threads(&engine->choice) > 1,
-        .least_visit = aside->hosted ? 0 : LEAST_VISIT,
-        .long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX),
-        .table = aside->table,
-        .arrived = aside->arrived,
-        .n_columns = aside->hosted ? shoal_hosted_room(aside->hosted) : 0,
-    };
+    struct aside *aside = &engine->aside;
+    shoal_aside *args = &engine->args.aside;
+    aside->round = FIRST_ROUND;
+    args->queue = (shoal_queue){(int *)(uintptr_t)aside->places, (int *)(uintptr_t)aside->counts,
+                                (int)engine->range.n_systems};
+    args->of_teams = shoal_team_threads(&engine->choice) > 1;
+    args->least_visit = engine->hosting.hosted ? 0 : LEAST_VISIT;
+    args->long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);
 }
 
 void shoal_cuda_aside_release(shoal_engine *engine)
@@ -108,73 +81,13 @@ void shoal_cuda_aside_release(shoal_engine *engine)
     const struct driver *driver = &engine->driver;
     struct aside *aside = &engine->aside;
     const device_pointer on_device[] = {aside->places, aside->ready, aside->counts};
-    void *const on_host[] = {aside->counts_host, aside->table, aside->arrived, aside->column_ids};
     for (int c = 0; c < SHOAL_CUDA_SUBSTEP_STREAMS; c++)
         shoal_cuda_release_stream(driver, aside->substeps[c]);
-    if (aside->brought)
-        (void)driver->event_destroy(aside->brought);
     for (int i = 0; i < SHOAL_COUNT(on_device); i++)
         if (on_device[i])
             (void)driver->release(on_device[i]);
-    for (int i = 0; i < SHOAL_COUNT(on_host); i++)
-        if (on_host[i])
-            (void)driver->host_release(on_host[i]);
-    shoal_hosted_destroy(&aside->hosted);
-}
-
-/* ---- the host's systems ------------------------------------------------------------------------------------------ */
-
-/* Queue the copy of their states to the table, or back to the GPU's arrays. */
-static int carry_queue(shoal_engine *engine, bool back)
-{
-    int n;
-    const int *list = shoal_hosted_list(engine->aside.hosted, &n), block = engine->block[SHOAL_CARRY];
-    if (n == 0)
-        return 0;
-    memcpy(engine->aside.column_ids, list, (size_t)n * sizeof *list);
-    engine->args.aside.carries_back = back;
-    engine->aside.returning = back;
-    return shoal_cuda_queue(engine, SHOAL_CARRY, (uintptr_t)engine->aside.column_ids, n, block,
-                            shoal_cuda_blocks(engine, SHOAL_CARRY, block, n), engine->work);
-}
-
-/* Systems for a scheduler, with which a warp has all its lanes from 32 on. */
-static long systems_beside(const shoal_engine *engine, long n_list)
-{
-    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors;
-    return (n_list + schedulers - 1) / schedulers;
-}
-
-int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted)
-{
-    const int n = shoal_hosted_split(engine->aside.hosted, list, *n_list, systems_beside(engine, *n_list) < 32, sorted);
-    *n_list -= n;
-    engine->args.aside.first_column = n;
-    engine->aside.waits = *n_list <= n;
-    engine->aside.sharing = true;
-    const int result = carry_queue(engine, false);
-    return result ? result : engine->driver.event_record(engine->aside.brought, engine->work);
-}
-
-static bool is_busy(shoal_engine *engine)
-{
-    return engine->driver.event_query(engine->ended) == NOT_READY;
-}
-
-shoal_status shoal_cuda_aside_finish_host(shoal_engine *engine)
-{
-    if (!engine->aside.sharing)
-        return SHOAL_OK;
-    engine->aside.sharing = false;
-    const shoal_status status = shoal_cuda_finish_fetches(engine); /* they write to the same arrays */
-    if (status != SHOAL_OK)
-        return status;
-    int result = engine->driver.event_synchronize(engine->aside.brought);
-    if (result == 0) {
-        engine->aside.host_seconds = shoal_hosted_advance(engine->aside.hosted, is_busy, engine, engine->aside.waits);
-        result = carry_queue(engine, true);
-    }
-    return result ? shoal_cuda_fail(engine, result, "carrying systems between GPU and host") : SHOAL_OK;
+    if (aside->counts_host)
+        (void)driver->host_release(aside->counts_host);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -194,7 +107,6 @@ static void rounds_adapt(shoal_engine *engine)
 
 void shoal_cuda_aside_finished(shoal_engine *engine, bool well)
 {
-    engine->aside.returning = false;
     if (well && engine->aside.n_rounds > 0)
         rounds_adapt(engine);
 }
@@ -230,7 +142,7 @@ static int round_queue(shoal_engine *engine, shoal_cuda_part part, int block, lo
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block)
 {
     struct driver *driver = &engine->driver;
-    const long schedulers = SCHEDULERS * (long)engine->gpu.n_multiprocessors, beside = systems_beside(engine, n_list);
+    const long schedulers = shoal_cuda_schedulers(engine), beside = shoal_cuda_systems_beside(engine, n_list);
     const bool fills = beside >= 32;
     const int n_parts = fills ? SHOAL_CUDA_PARTS : 1;
     const long n_warps = fills ? (schedulers + SUBSTEPS_SHARE - 1) / SUBSTEPS_SHARE : schedulers; /* warps */
@@ -252,7 +164,7 @@ int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_lis
     if (result == 0)
         result = shoal_cuda_join_parts(engine, n_parts, false);
     engine->args.aside.drains = fills;
-    if (result == 0 && (fills || engine->aside.hosted))
+    if (result == 0 && (fills || engine->hosting.hosted))
         result = driver->clear_later(engine->aside.counts + SHOAL_QUEUE_CLOSED * sizeof(int), 1, sizeof(int),
                                      engine->work);
     if (result == 0 && fills)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuda_engine.h: the internals of the CUDA engine, shared by its two files: engine_cuda.c (driver, arrays, streams,
- * launches) and cuda_aside.c (systems that are set aside). No other file includes it.
+ * cuda_engine.h: the internals of the CUDA engine, shared by its files: engine_cuda.c (driver, arrays, streams,
+ * launches), cuda_hosted.c (systems that are the host's) and cuda_aside.c (systems that are set aside). No other file
+ * includes it.
  *
  * Functions that return an int return what the driver says, 0 on success. The device's context is current in all of
  * them.
@@ -34,7 +35,22 @@ struct array {
     bool locked;   /* page-locked by us */
 };
 
-/* Of systems that are set aside, and of those that are the host's (cuda_aside.c). */
+/* Of systems that are the host's (cuda_hosted.c). */
+struct hosting {
+    shoal_hosted *hosted; /* NULL: no system is the host's */
+    double *table;        /* of their states, page-locked, as all that follows */
+    int *arrived;         /* as shoal_hosted_table has them */
+    int *column_ids;      /* [room] whose the columns are */
+    cuda_event brought;   /* the columns of those that are the host's from the slice's beginning are there */
+    bool sharing;         /* a slice goes on, and the host has not done its part */
+    bool waits;           /* at its end the GPU waits for the host */
+    bool returning;       /* states are on their way back */
+    double seconds;       /* of the host in the last slice */
+    double slice_seconds; /* of the last slice */
+    int eagerness;        /* of the host to take systems */
+};
+
+/* Of systems that are set aside (cuda_aside.c). */
 struct aside {
     cuda_stream substeps[SHOAL_CUDA_SUBSTEP_STREAMS];
     device_pointer places, counts; /* of the queue; after its own, how many systems each round of the last slice had */
@@ -42,15 +58,6 @@ struct aside {
     device_pointer ready;          /* the systems of a round */
     int n_rounds;                  /* in the last slice, of all parts */
     double round;                  /* steps of a system in one */
-    shoal_hosted *hosted;          /* NULL: no system is the host's */
-    double *table;                 /* of their states, page-locked, as all that follows */
-    int *arrived;                  /* as shoal_hosted_table has them */
-    int *column_ids;               /* [room] whose the columns are */
-    cuda_event brought;            /* the columns of those that are the host's from the slice's beginning are there */
-    bool sharing;                  /* a slice goes on, and the host has not done its part */
-    bool waits;                    /* at its end the GPU waits for the host */
-    bool returning;                /* states are on their way back */
-    double host_seconds;           /* of the host in the last slice */
 };
 
 struct shoal_engine {
@@ -82,6 +89,7 @@ struct shoal_engine {
     int block[SHOAL_KERNEL_ENTRIES];     /* threads of a block */
     size_t shared[SHOAL_KERNEL_ENTRIES]; /* and its bytes of shared memory */
     shoal_kernel_args args;              /* with device pointers */
+    struct hosting hosting;
     struct aside aside;
 };
 
@@ -109,6 +117,21 @@ shoal_cuda_part shoal_cuda_part_of(const shoal_engine *engine, device_pointer li
 /* At their begin the other streams wait for the first one, at their end it for them. */
 int shoal_cuda_join_parts(shoal_engine *engine, int n_parts, bool begin);
 
+/* ---- cuda_hosted.c ----------------------------------------------------------------------------------------------- */
+
+/* Make the host's part, if it can have one; the memory in which host and GPU exchange states; release both. */
+void shoal_cuda_hosted_begin(shoal_engine *engine, const shoal_kernel_args *args);
+int shoal_cuda_hosted_allocate(shoal_engine *engine);
+void shoal_cuda_hosted_release(shoal_engine *engine);
+/* Schedulers of the GPU; systems for each, with which a warp has all its lanes from 32 on. */
+long shoal_cuda_schedulers(const shoal_engine *engine);
+long shoal_cuda_systems_beside(const shoal_engine *engine, long n_list);
+/* Divide the systems of a slice. sorted receives those of the GPU, n_list their number. The copies of the host's
+ * systems to the table are queued. */
+int shoal_cuda_hosted_split(shoal_engine *engine, const int *list, long *n_list, double slice_steps, int *sorted);
+/* The host does its part of the slice that goes on, if there is one. */
+shoal_status shoal_cuda_hosted_finish(shoal_engine *engine);
+
 /* ---- cuda_aside.c ------------------------------------------------------------------------------------------------ */
 
 /* Whether the engine's propagator sets systems aside; the others need none of what follows. */
@@ -117,8 +140,6 @@ static inline bool shoal_cuda_sets_aside(const shoal_engine *engine)
     return engine->choice.propagator->sets_aside;
 }
 
-/* The host's part, if it can have one. */
-void shoal_cuda_aside_begin(shoal_engine *engine, const shoal_kernel_args *args);
 /* The bytes of device memory that are needed; allocate the memory; make the streams; fill the kernels' arguments;
  * release all of it. */
 size_t shoal_cuda_aside_size(const shoal_engine *engine);
@@ -126,13 +147,8 @@ int shoal_cuda_aside_allocate(shoal_engine *engine);
 int shoal_cuda_aside_streams(shoal_engine *engine);
 void shoal_cuda_aside_args(shoal_engine *engine);
 void shoal_cuda_aside_release(shoal_engine *engine);
-/* Divide the systems of a slice. sorted receives those of the GPU, n_list their number. The copies of the host's
- * systems to the table are queued. */
-int shoal_cuda_aside_split(shoal_engine *engine, const int *list, long *n_list, int *sorted);
 /* Queue a slice, in rounds. block: threads, of SHOAL_INTEGRATE. */
 int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_list, double slice_steps, int block);
-/* The host does its part of the slice that goes on, if there is one. */
-shoal_status shoal_cuda_aside_finish_host(shoal_engine *engine);
 /* All launches are done; if they went well, the rounds to come get their length. */
 void shoal_cuda_aside_finished(shoal_engine *engine, bool well);
 

@@ -475,6 +475,14 @@ long shoal_engine_cuda_moved(const shoal_engine *engine)
     return engine->n_moved;
 }
 
+long shoal_engine_cuda_led(const shoal_engine *engine)
+{
+    long n = 0;
+    for (int d = 0; d < engine->n; d++)
+        n += shoal_engine_gpu_led(engine->gpu[d]);
+    return n;
+}
+
 /* ---- what is seen; walkers --------------------------------------------------------------------------------------- */
 
 static shoal_status observe_one(task *all, int d)

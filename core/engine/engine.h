@@ -118,8 +118,10 @@ void shoal_engine_gpu_open_beforehand(int device);
 shoal_status shoal_engine_gpu_finish(shoal_context *context, int device, void *stream);
 /* The chunks of the range that a GPU has; only these are copied. */
 void shoal_engine_gpu_hold(shoal_engine *gpu, long first, long n);
-/* Chunks that have moved from one GPU to another so far. */
+/* Chunks that have moved from one GPU to another so far; systems that CPU threads have led for a slice. */
 long shoal_engine_cuda_moved(const shoal_engine *engine);
+long shoal_engine_cuda_led(const shoal_engine *engine);
+long shoal_engine_gpu_led(const shoal_engine *gpu);
 /* Find GPUs: all that the driver shows, or with `alike` those that are as the first one. */
 shoal_devices shoal_engine_cuda_devices(bool alike);
 /* Integrate at most one group of systems (see width) of a CPU engine for some steps, in the calling thread. */
@@ -149,10 +151,13 @@ int shoal_hosted_threads(const shoal_hosted *hosted);
  *   arrived  [room]        the system, counted from 1, whose column the GPU has filled in this slice; 0 = none yet */
 int shoal_hosted_rows(const shoal_hosted *hosted);
 int shoal_hosted_room(const shoal_hosted *hosted);
+/* Systems that it has taken for a slice because they had the most steps left, so far. */
+long shoal_hosted_led(const shoal_hosted *hosted);
 void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived);
 /* Divide the systems of a slice: sorted receives the GPU's, then the host's, which use the first columns. Returns the
- * number of the host's. spare: the GPU would not be sooner done without those that the host can take. */
-int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, int *sorted);
+ * number of the host's. spare: the GPU would not be sooner done without those that the host can take. slice_steps: that
+ * the GPU makes of a system. */
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, double slice_steps, int *sorted);
 /* Integrate the host's systems, and those that arrive, until the GPU is no longer busy; with `waits` until they have
  * reached their targets, for half a second at most. Returns the seconds that it took. */
 double shoal_hosted_advance(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal_engine *gpu, bool waits);
@@ -189,9 +194,10 @@ bool shoal_team_fits(const shoal_kernel_choice *choice);
 
 enum {
     SHOAL_KERNEL_ENTRIES = SHOAL_CARRY + 1,
-    SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT, /* run once in a while: compiled small */
+    /* run once in a while: compiled small */
+    SHOAL_ONCE_ENTRIES = 1 << SHOAL_PREPARE | 1 << SHOAL_SNAPSHOT | 1 << SHOAL_CARRY,
     SHOAL_WALKER_ENTRIES = 1 << SHOAL_WALKER_BEGIN | 1 << SHOAL_WALKER_END,
-    SHOAL_ASIDE_ENTRIES = 1 << SHOAL_SUBSTEPS | 1 << SHOAL_GATHER | 1 << SHOAL_CARRY
+    SHOAL_ASIDE_ENTRIES = 1 << SHOAL_SUBSTEPS | 1 << SHOAL_GATHER
 };
 
 /* What a thread of a kernel uses. */

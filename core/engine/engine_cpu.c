@@ -74,12 +74,12 @@ static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, c
 }
 
 /* The kernels of this build. A build may have kernels of four lanes only as those for a few systems. */
-static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, int use)
+static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice)
 {
-    const shoal_cpu_kernels *found = find_in(shoal_cpu_kernel_table, choice, use);
+    const shoal_cpu_kernels *found = find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_MANY);
     if (!found)
-        found = find_in(shoal_cpu_test_kernel_table, choice, use);
-    if (!found && use == SHOAL_CPU_MANY)
+        found = find_in(shoal_cpu_test_kernel_table, choice, SHOAL_CPU_MANY);
+    if (!found)
         found = find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW);
     return found;
 }
@@ -88,7 +88,7 @@ static const shoal_cpu_kernels *find_kernels(const shoal_kernel_choice *choice, 
  * turns. */
 static const shoal_cpu_kernels *find_few(const shoal_kernel_choice *choice)
 {
-    return choice->lanes == 0 && !choice->beside_gpu ? find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW) : NULL;
+    return choice->lanes == 0 ? find_in(shoal_cpu_kernel_table, choice, SHOAL_CPU_FEW) : NULL;
 }
 
 /* Refuse: no kernels have so many lanes. The message names the widths that exist. */
@@ -97,7 +97,7 @@ static shoal_status no_kernels(shoal_context *context, const shoal_kernel_choice
     char widths[32] = "";
     shoal_kernel_choice other = *choice;
     for (other.lanes = 1; other.lanes <= 8; other.lanes *= 2)
-        if (find_kernels(&other, SHOAL_CPU_MANY)) {
+        if (find_kernels(&other)) {
             const size_t at = strlen(widths);
             snprintf(widths + at, sizeof widths - at, "%s%d", at ? ", " : "", other.lanes);
         }
@@ -141,7 +141,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
         if (status)
             return status;
     } else {
-        kernels = find_kernels(&wanted, choice->beside_gpu ? SHOAL_CPU_BESIDE_GPU : SHOAL_CPU_MANY);
+        kernels = find_kernels(&wanted);
         few = find_few(choice);
     }
     if (!kernels)

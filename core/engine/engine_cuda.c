@@ -12,7 +12,8 @@
  * Streams: kernels, and the copies that they need, go through one stream, in order. Results are fetched through another
  * stream, beside the kernels that follow.
  *
- * Close encounters: cuda_aside.c has what a propagator needs that sets systems aside.
+ * The host's threads integrate some of the systems (cuda_hosted.c). Close encounters: cuda_aside.c has what a propagator
+ * needs that sets systems aside.
  */
 #include <math.h>
 #include <stddef.h>
@@ -108,6 +109,8 @@ static shoal_status arrays_allocate(shoal_engine *engine)
     }
     if (result == 0 && sets_aside)
         result = shoal_cuda_aside_allocate(engine);
+    if (result == 0)
+        result = shoal_cuda_hosted_allocate(engine);
     for (int i = 0; i < SHOAL_CUDA_ARRAYS && result == 0; i++) {
         struct array *array = &engine->array[i];
         if (!array->size)
@@ -187,6 +190,7 @@ static void cuda_destroy(shoal_engine **engine)
         for (int p = 1; p < SHOAL_CUDA_STREAMS; p++)
             shoal_cuda_release_stream(driver, old->part[p]);
         shoal_cuda_aside_release(old);
+        shoal_cuda_hosted_release(old);
         for (int i = 0; i < SHOAL_CUDA_ARRAYS; i++) {
             if (old->array[i].locked)
                 (void)driver->host_unregister(old->array[i].host);
@@ -272,8 +276,7 @@ static shoal_status engine_furnish(shoal_engine *engine, const shoal_kernel_args
     if (status != SHOAL_OK)
         return status;
     arrays_describe(engine, &engine->choice, args);
-    if (shoal_cuda_sets_aside(engine))
-        shoal_cuda_aside_begin(engine, args);
+    shoal_cuda_hosted_begin(engine, args);
     status = arrays_allocate(engine);
     if (status != SHOAL_OK)
         return status;
@@ -284,6 +287,9 @@ static shoal_status engine_furnish(shoal_engine *engine, const shoal_kernel_args
     engine->args.native = as_argument(&engine->array[2]);
     engine->args.watch = as_argument(&engine->array[3]);
     engine->args.snapshot = as_argument(&engine->array[4]);
+    engine->args.aside = (shoal_aside){.table = engine->hosting.table, .arrived = engine->hosting.arrived};
+    if (engine->hosting.hosted)
+        engine->args.aside.n_columns = shoal_hosted_room(engine->hosting.hosted);
     if (shoal_cuda_sets_aside(engine))
         shoal_cuda_aside_args(engine);
     return status;
@@ -294,7 +300,8 @@ static void line_write(const shoal_engine *engine, const shoal_kernel_usage *usa
 {
     const shoal_kernel_choice *choice = &engine->choice;
     const int block = engine->block[SHOAL_INTEGRATE];
-    const int threads = engine->aside.hosted ? shoal_hosted_threads(engine->aside.hosted) : 0;
+    const bool helped = shoal_cuda_sets_aside(engine) || shoal_cuda_systems_beside(engine, engine->range.n_systems) < 32;
+    const int threads = helped && engine->hosting.hosted ? shoal_hosted_threads(engine->hosting.hosted) : 0;
     char each[32] = "";
     if (shoal_team_each(choice) > 1)
         snprintf(each, sizeof each, "%d bodies a thread, ", shoal_team_each(choice));
@@ -378,11 +385,12 @@ shoal_status shoal_cuda_finish_fetches(shoal_engine *engine)
 /* Wait until all launches are done. The device's context is current. */
 static shoal_status work_finish(shoal_engine *engine)
 {
-    const shoal_status status = shoal_cuda_aside_finish_host(engine);
+    const shoal_status status = shoal_cuda_hosted_finish(engine);
     if (status != SHOAL_OK)
         return status;
     const int result = engine->driver.stream_synchronize(engine->work);
     engine->n_queued = 0;
+    engine->hosting.returning = false;
     shoal_cuda_aside_finished(engine, result == 0);
     return result ? shoal_cuda_fail(engine, result, engine->last ? engine->last : "copying to the GPU") : SHOAL_OK;
 }
@@ -437,7 +445,7 @@ static shoal_status cuda_copy(shoal_engine *engine, int arrays, bool to_device)
         return status;
     status = shoal_cuda_finish_fetches(engine);
     if (status == SHOAL_OK)
-        status = shoal_cuda_aside_finish_host(engine);
+        status = shoal_cuda_hosted_finish(engine);
     if (status == SHOAL_OK)
         status = copies_queue(engine, arrays, to_device, engine->work);
     if (status == SHOAL_OK)
@@ -461,7 +469,7 @@ static shoal_status cuda_send(shoal_engine *engine, int arrays)
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    status = shoal_cuda_aside_finish_host(engine);
+    status = shoal_cuda_hosted_finish(engine);
     if (status == SHOAL_OK)
         status = copies_queue(engine, arrays, true, engine->work);
     cuda_leave(engine);
@@ -473,7 +481,7 @@ static shoal_status cuda_fetch(shoal_engine *engine, int arrays)
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    status = shoal_cuda_aside_finish_host(engine);
+    status = shoal_cuda_hosted_finish(engine);
     const int result = shoal_cuda_join(engine, engine->fetches, engine->work);
     if (result)
         status = shoal_cuda_fail(engine, result, "waiting for a kernel");
@@ -504,7 +512,7 @@ static shoal_status cuda_wait(shoal_engine *engine, double *seconds)
     if (status == SHOAL_OK && seconds && engine->timed)
         (void)engine->driver.event_elapsed(&milliseconds, engine->began, engine->ended);
     if (seconds)
-        *seconds = fmax(1e-3 * milliseconds, engine->aside.host_seconds);
+        engine->hosting.slice_seconds = *seconds = fmax(1e-3 * milliseconds, engine->hosting.seconds);
     cuda_leave(engine);
     return status;
 }
@@ -540,8 +548,8 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
     const int which = engine->n_queued++;
     const bool moves = entry == SHOAL_INTEGRATE, in_rounds = moves && shoal_cuda_sets_aside(engine);
     int result = 0;
-    if (in_rounds && engine->aside.hosted)
-        result = shoal_cuda_aside_split(engine, list, &n_list, engine->list_host[which]);
+    if (moves && engine->hosting.hosted)
+        result = shoal_cuda_hosted_split(engine, list, &n_list, slice_steps, engine->list_host[which]);
     else
         memcpy(engine->list_host[which], list, size);
     engine->args.slice_steps = slice_steps;
@@ -552,7 +560,7 @@ static int launch_queue(shoal_engine *engine, shoal_kernel_entry entry, const in
         result = driver->event_record(engine->began, engine->work);
     if (result == 0 && in_rounds && n_list > 0)
         result = shoal_cuda_aside_queue(engine, engine->list[which], n_list, slice_steps, block);
-    else if (result == 0 && moves && !in_rounds)
+    else if (result == 0 && moves && !in_rounds && n_list > 0)
         result = pieces_queue(engine, engine->list[which], n_list, slice_steps, block);
     else if (result == 0 && !moves)
         result = shoal_cuda_queue(engine, entry, engine->list[which], n_list, block,
@@ -574,10 +582,10 @@ static shoal_status cuda_launch(shoal_engine *engine, shoal_kernel_entry entry, 
     shoal_status status = cuda_enter(engine);
     if (status != SHOAL_OK)
         return status;
-    status = shoal_cuda_aside_finish_host(engine);
+    status = shoal_cuda_hosted_finish(engine);
     if (status == SHOAL_OK && !engine->function[entry])
         status = kernels_load(engine, 1 << entry, NULL);
-    if (status == SHOAL_OK && (engine->n_queued == SHOAL_CUDA_LISTS || engine->aside.returning))
+    if (status == SHOAL_OK && (engine->n_queued == SHOAL_CUDA_LISTS || engine->hosting.returning))
         status = work_finish(engine);
     if (status == SHOAL_OK && entry == SHOAL_SNAPSHOT)
         status = shoal_cuda_finish_fetches(engine); /* the last snapshot is still being copied */

@@ -14,10 +14,11 @@
  *
  * Systems that do not fill the GPU. It makes a step of all of them in the same time, however few they are, and a core
  * makes its steps sooner. So in each slice the host takes those with the most steps left, and leads them as far as it
- * comes: in the next slice others are the last ones.
+ * comes: in the next slice others are the last ones. If its systems have come less far than the GPU's (its cores are
+ * busy with something else), it takes none for some slices.
  *
- * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (LANE_BESIDE_GPU), so
- * no result depends on who makes a step.
+ * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (lane.h), so no result
+ * depends on who makes a step.
  *
  * Between slices the GPU has all states. They pass between its arrays and the plan's through the table. The rows of the
  * table are a system's record, its native state and what the monitors carry.
@@ -33,6 +34,7 @@
 enum { FEW = 16 };             /* the host takes the last systems when at most 1/FEW of the ensemble is left */
 enum { LEAST_TURN = 16 };      /* the least number of steps of a turn */
 enum { CALM = 16 };            /* systems in no encounter make CALM times as many steps in a turn */
+enum { MOST_REST = 64 };       /* slices */
 enum { OF_GPU, LONG, BEHIND }; /* roles: in a long encounter, behind the others */
 #define TURN_SECONDS    3e-4
 #define LONGEST_SECONDS 0.5 /* of a slice whose end does not wait for the GPU */
@@ -43,14 +45,19 @@ struct shoal_hosted {
     shoal_engine *host;
     shoal_kernel_args args; /* host pointers */
     shoal_engine_range range;
-    int threads, lanes;  /* CPU threads; lanes that step together */
-    int n_native, needs; /* slots of a native state; the slot that is not 0 if the next step needs substeps */
+    bool adaptive;       /* the propagator */
+    int threads, lanes;  /* CPU threads; systems that a call takes */
+    int n_native, needs; /* slots of a native state; the slot that is not 0 if the next step needs substeps, -1: none */
     int width;           /* systems that keep the threads busy */
     int room;            /* the most systems that the host takes in a slice */
     double *table;       /* [rows][room], borrowed from the engine, as `arrived` */
     int *arrived;        /* [room] the system, counted from 1, whose column arrived in this slice; 0 = none */
     int *list, n_list;   /* [room] the host's systems in this slice, in the order of their columns */
     int n_turned;        /* those of them that came early enough for a turn */
+    double *left;        /* [room] steps that each had left at the slice's begin */
+    double slice_steps;  /* that the GPU makes of a system in this slice */
+    int rest, next_rest; /* slices in which the host leads nobody; of the next time */
+    long n_led;          /* systems that it has led in a slice, so far */
     char *role;          /* [n_systems] what the host has it for */
     int *going;          /* [threads][room] the systems of each thread's turn */
 };
@@ -66,7 +73,6 @@ shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_cho
     char line[256];
     shoal_kernel_choice beside = *choice;
     shoal_hosted *made = choice->plugins ? NULL : calloc(1, sizeof *made);
-    beside.beside_gpu = true;
     beside.lanes = 0;
     if (made)
         made->own = *context;
@@ -81,11 +87,14 @@ shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_cho
     made->width = (int)shoal_engine_cpu.width(made->host, &made->lanes);
     made->room = 2 * made->width;
     made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);
-    made->needs = made->n_native - choice->propagator->n_own;
+    made->needs = choice->propagator->sets_aside ? made->n_native - choice->propagator->n_own : -1;
+    made->adaptive = choice->propagator->adaptive;
+    made->next_rest = 1;
     made->list = calloc((size_t)made->room, sizeof *made->list);
+    made->left = calloc((size_t)made->room, sizeof *made->left);
     made->role = calloc((size_t)range.n_systems, sizeof *made->role);
     made->going = calloc((size_t)made->threads * (size_t)made->room, sizeof *made->going);
-    if (!made->list || !made->role || !made->going)
+    if (!made->list || !made->left || !made->role || !made->going)
         shoal_hosted_destroy(&made);
     return made;
 }
@@ -98,6 +107,7 @@ void shoal_hosted_destroy(shoal_hosted **hosted)
         return;
     shoal_engine_cpu.destroy(&old->host);
     free(old->list);
+    free(old->left);
     free(old->role);
     free(old->going);
     free(old);
@@ -127,19 +137,21 @@ void shoal_hosted_table(shoal_hosted *hosted, double *table, int *arrived)
 /* Whether one of the host's systems begins its next step in an encounter. */
 static bool needs_substeps(const shoal_hosted *hosted, int system)
 {
-    return hosted->args.native[SHOAL_AT(system, hosted->needs, hosted->n_native)] != 0;
+    return hosted->needs >= 0 && hosted->args.native[SHOAL_AT(system, hosted->needs, hosted->n_native)] != 0;
+}
+
+/* Steps that a system has to make to its target; of steps that adapt, so many as the next one. */
+static double steps_left(const shoal_hosted *hosted, int system)
+{
+    const double target = *field(hosted, SHOAL_SYS_TARGET, system);
+    return hosted->adaptive ? ceil((target - *field(hosted, SHOAL_SYS_ELAPSED, system)) /
+                                   fabs(*field(hosted, SHOAL_SYS_DT, system)))
+                            : target - *field(hosted, SHOAL_SYS_STEP, system);
 }
 
 static bool goes_on(const shoal_hosted *hosted, int system)
 {
-    return *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
-           *field(hosted, SHOAL_SYS_STEP, system) < *field(hosted, SHOAL_SYS_TARGET, system);
-}
-
-/* Steps that a system has to make to its target. */
-static double steps_left(const shoal_hosted *hosted, int system)
-{
-    return *field(hosted, SHOAL_SYS_TARGET, system) - *field(hosted, SHOAL_SYS_STEP, system);
+    return *field(hosted, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING && steps_left(hosted, system) > 0;
 }
 
 static char *role_of(const shoal_hosted *hosted, int system)
@@ -156,7 +168,7 @@ static long count_beyond(const shoal_hosted *hosted, const int *list, long n_lis
 }
 
 /* The host takes the systems that are farthest behind, `most` of them. */
-static void take_behind(const shoal_hosted *hosted, const int *list, long n_list, long most)
+static void take_behind(shoal_hosted *hosted, const int *list, long n_list, long most)
 {
     double less = 0, more = 1; /* beyond `less` there are too many */
     if (most <= 0)
@@ -171,12 +183,38 @@ static void take_behind(const shoal_hosted *hosted, const int *list, long n_list
         for (long i = 0; i < n_list && most > 0; i++)
             if (*role_of(hosted, list[i]) == OF_GPU && steps_left(hosted, list[i]) > (round == 0 ? more : less)) {
                 *role_of(hosted, list[i]) = BEHIND;
+                hosted->n_led++;
                 most--;
             }
 }
 
-int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, int *sorted)
+/* Whether the host leads systems in this slice. In the last one those that it led should have come farther than the
+ * GPU's. */
+static bool leads(shoal_hosted *hosted)
 {
+    int n = 0, n_late = 0;
+    for (int i = 0; i < hosted->n_list; i++) {
+        const int system = hosted->list[i];
+        if (*role_of(hosted, system) != BEHIND || !goes_on(hosted, system))
+            continue;
+        n++;
+        n_late += hosted->left[i] - steps_left(hosted, system) < hosted->slice_steps;
+    }
+    if (2 * n_late > n) {
+        hosted->rest = hosted->next_rest;
+        hosted->next_rest = hosted->next_rest < MOST_REST ? 2 * hosted->next_rest : MOST_REST;
+    } else if (n > 0) {
+        hosted->next_rest = 1;
+    }
+    if (hosted->rest == 0)
+        return true;
+    hosted->rest--;
+    return false;
+}
+
+int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool spare, double slice_steps, int *sorted)
+{
+    const bool can_lead = leads(hosted);
     const bool few = n_list <= hosted->width && n_list <= hosted->range.n_systems / FEW;
     long n_kept = 0, n_gpu = 0;
     const long share = n_list / 2 < hosted->width ? n_list / 2 : hosted->width;
@@ -188,7 +226,7 @@ int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool 
         *role_of(hosted, system) = stays ? LONG : OF_GPU;
         n_kept += stays;
     }
-    if (few || spare)
+    if (few || (spare && can_lead))
         take_behind(hosted, list, n_list, few ? n_list : share - n_kept);
     hosted->n_list = 0;
     for (long i = 0; i < n_list; i++) {
@@ -200,6 +238,9 @@ int shoal_hosted_split(shoal_hosted *hosted, const int *list, long n_list, bool 
         else
             hosted->list[hosted->n_list++] = list[i];
     }
+    for (int i = 0; i < hosted->n_list; i++)
+        hosted->left[i] = steps_left(hosted, hosted->list[i]);
+    hosted->slice_steps = slice_steps;
     memcpy(sorted + n_gpu, hosted->list, (size_t)hosted->n_list * sizeof *list);
     memset(hosted->arrived, 0, (size_t)hosted->room * sizeof *hosted->arrived);
     return hosted->n_list;
@@ -311,6 +352,11 @@ double shoal_hosted_advance(shoal_hosted *hosted, bool (*busy)(shoal_engine *), 
     for (int i = 0; i < hosted->n_list; i++)
         carry(hosted, i, true);
     return shoal_seconds() - began;
+}
+
+long shoal_hosted_led(const shoal_hosted *hosted)
+{
+    return hosted->n_led;
 }
 
 const int *shoal_hosted_list(const shoal_hosted *hosted, int *n_list)

@@ -10,9 +10,7 @@
 #include "core/kernel/compiled.h"
 #include "core/kernel/lane.h"
 #include "integrators/integrate.kern.h"
-#ifndef LANE_BESIDE_GPU
 #include "core/engine/kernel_walker.h"
-#endif
 
 /* The lanes of all groups. */
 static inline __attribute__((always_inline)) void gather(const shoal_kernel_args *args, long long first, long long last,
@@ -31,11 +29,6 @@ static inline __attribute__((always_inline)) void gather(const shoal_kernel_args
         kernel_##name(args, id, there);                                                   \
     }
 
-/* Kernels beside a GPU do nothing but this (core/engine/hosted.c). */
-#ifdef LANE_BESIDE_GPU
-#define KERNEL_ENTRIES 0, integrate
-ENTRY(static, integrate, integrate)
-#else
 #define KERNEL_ENTRIES KERNEL_PREPARE, integrate, snapshot, bare, KERNEL_FINISH, integrate, WALKER_BEGIN, WALKER_END
 /* With a list of times, too: they are one function. */
 static inline __attribute__((always_inline)) void kernel_observe(const shoal_kernel_args *k, const lane_id *id,
@@ -60,7 +53,6 @@ ENTRY(HIDDEN, KERNEL_FINISH, finish)
 #define KERNEL_FINISH  finish
 ENTRY(static, prepare, prepare)
 ENTRY(static, finish, finish)
-#endif
 #endif
 
 #ifndef KERNEL_USE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * aside.h: what the kernels of a GPU are told of systems that are set aside (integrators/aside.kern.h). Of a propagator
- * that sets none aside (PROPAGATOR_SETS_ASIDE), and on a CPU, nobody reads it.
+ * that sets none aside (PROPAGATOR_SETS_ASIDE) they read the table alone.
  *
- * The queue has the systems whose next step needs substeps. The table takes the states of some of them to the host and
+ * The queue has the systems whose next step needs substeps. The table takes the states of the host's systems there and
  * back (core/engine/hosted.c): a column for a system, a row for a slot of its record, its native state and what the
  * monitors carry.
  */

@@ -7,9 +7,8 @@
 
 #include "core/kernel/kernel.h"
 
-/* What a set is for: many systems; a few, one group of lanes at a time; those that share an ensemble with a GPU,
- * with its arithmetic. */
-enum { SHOAL_CPU_MANY, SHOAL_CPU_FEW, SHOAL_CPU_BESIDE_GPU };
+/* What a set is for: many systems; a few, one group of lanes at a time. */
+enum { SHOAL_CPU_MANY, SHOAL_CPU_FEW };
 
 /* Work on list[first..last-1]; last - first <= systems. */
 typedef void shoal_cpu_kernel(const shoal_kernel_args *args, long long first, long long last);

@@ -26,8 +26,7 @@
  *
  * Canonical arithmetic: + - * / fma are IEEE on both engines. lane_rsqrt consists of a seed, a cubic step and a step
  * that corrects the residual. Its result is the correctly rounded 1/sqrt(x), whatever the seed, except for a fraction
- * of about 2^-28 of all x (v4 seed). With a GPU's seed of 22 bits the fraction is 2^-51. CPU kernels that share a GPU's
- * systems (LANE_BESIDE_GPU) reach the same by a step of higher order. Sums have a stated order: pair forces that of
+ * of about 2^-51 of all x: so all processors give the same bits. Sums have a stated order: pair forces that of
  * newton.kern.h, sums over all bodies that of lane_tree_sum.
  */
 #ifndef SHOAL_LANE_H
@@ -580,8 +579,8 @@ LANE_FN lane_id lane_listed(const int *list, long long first, long long last, ma
 #define LANE_JOINED(name, of) shoal_##name##_##of
 #define LANE_NAMED(name, of)  LANE_JOINED(name, of)
 
-/* KERNEL_COMMON names the kernels that share these functions: v4_l8. Without it (a GPU, plugins, kernels beside a GPU)
- * each kernel has its own copies. */
+/* KERNEL_COMMON names the kernels that share these functions: v4_l8. Without it (a GPU, plugins) each kernel has its
+ * own copies. */
 #ifdef KERNEL_COMMON
 #define LANE_COMMON(name) LANE_NAMED(name, KERNEL_COMMON)
 #define LANE_COMMON_FN    __attribute__((visibility("hidden"), cold, const))
@@ -688,14 +687,14 @@ LANE_FN mask lane_beyond(int components, int n, const real *x, double limit)
 #endif
 }
 
-/* 1/sqrt(x) but for the last bits: its error is the cube of the seed's. Beside a GPU it is the fifth power, which is
- * rounding, as is the cube of the error of a GPU's seed. */
+/* 1/sqrt(x) but for the last bits. Its error is the cube of the seed's, from a seed of 14 bits (AVX-512) the fourth
+ * power: rounding in either case. */
 LANE_FN real lane_rsqrt_near(real x)
 {
     real y = lane_rsqrt_seed(x);
     real e = lane_fnma(x * y, y, lane_set(1.0));
-#ifdef LANE_BESIDE_GPU
-    real p = lane_fma(e, lane_fma(e, lane_set(0.2734375), lane_set(0.3125)), lane_set(0.375));
+#ifdef __AVX512VL__
+    real p = lane_fma(e, lane_set(0.3125), lane_set(0.375));
 #else
     real p = lane_set(0.375);
 #endif

@@ -18,6 +18,7 @@ struct shoal_model {
     shoal_data data;
     shoal_walk walk;
     shoal_trial *trial; /* NULL: walkers need not be regular */
+    shoal_beside *beside; /* takes a part of each batch, NULL: the engine takes all */
     double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
     double *lnl;      /* [n_walkers] of predictions */
@@ -25,7 +26,7 @@ struct shoal_model {
     double *own;      /* [walk.n_own][n_data], which the engine has unless own_changed */
     bool own_changed;
     long n_walkers;
-    char line[256]; /* the plan's, on ellipses; else empty */
+    char line[800]; /* of the plan */
 };
 
 static shoal_status out_of_memory(const shoal_model *model)
@@ -260,8 +261,9 @@ shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const sh
         if (!status)
             shoal_ensemble_set_system(*ensemble, s, &of);
     }
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER, .walkers = true};
     if (!status)
-        status = shoal_plan_create(study->context, *ensemble, options, plan);
+        status = shoal_plan_try(study->context, *ensemble, options, &findings, plan);
     free(bodies);
     return status;
 }
@@ -408,6 +410,8 @@ static shoal_status make_walk(shoal_model *model)
     const char *comma = strchr(shoal_plan_line(plan), ',');
     if (walk->keplerian)
         snprintf(model->line, sizeof model->line, "ellipses%s", comma ? comma : "");
+    else
+        snprintf(model->line, sizeof model->line, "%s", shoal_plan_line(plan));
     for (int leg = 0; leg < SHOAL_LEGS; leg++) {
         const shoal_sights *of = &walk->leg[leg];
         const double span = of->n_times > 0 ? fabs(of->times[of->n_times - 1] - walk->epoch) : 0;
@@ -443,6 +447,10 @@ shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_
         status = make_walk(made);
         shoal_numbers_end(numbers);
     }
+    if (!status && made->plan->engine_type == &shoal_engine_cuda && made->plan->any_engine)
+        status = shoal_beside_create(study, n_walkers, &made->beside);
+    if (made->beside)
+        snprintf(made->line + strlen(made->line), sizeof made->line - strlen(made->line), ", the CPU beside it");
     if (status)
         shoal_model_destroy(&made);
     else
@@ -455,6 +463,7 @@ void shoal_model_destroy(shoal_model **model)
     if (!model || !*model)
         return;
     shoal_model *old = *model;
+    shoal_beside_destroy(&old->beside);
     shoal_trial_destroy(&old->trial);
     shoal_plan_destroy(&old->plan);
     shoal_ensemble_destroy(&old->ensemble);
@@ -476,7 +485,7 @@ void shoal_model_destroy(shoal_model **model)
 
 const char *shoal_model_plan_line(const shoal_model *model)
 {
-    return !model ? "" : *model->line ? model->line : shoal_plan_line(model->plan);
+    return model ? model->line : "";
 }
 
 const shoal_data *shoal_model_data(const shoal_model *model)
@@ -497,7 +506,7 @@ shoal_status shoal_model_own(shoal_model *model, int n)
     model->walk.n_own = n;
     model->walk.n_parameters = shoal_model_n_parameters(model) + 1;
     model->own_changed = true;
-    return SHOAL_OK;
+    return model->beside ? shoal_model_own(shoal_beside_model(model->beside), n) : SHOAL_OK;
 }
 
 void shoal_model_set_own(shoal_model *model, int row, const double *values)
@@ -505,6 +514,8 @@ void shoal_model_set_own(shoal_model *model, int row, const double *values)
     const size_t n_data = (size_t)model->data.n;
     memcpy(model->own + (size_t)row * n_data, values, n_data * sizeof *values);
     model->own_changed = true;
+    if (model->beside)
+        shoal_model_set_own(shoal_beside_model(model->beside), row, values);
 }
 
 shoal_context *shoal_model_context(const shoal_model *model)
@@ -537,27 +548,51 @@ const char *shoal_model_parameter(const shoal_model *model, int i)
     return model && i >= 0 && i < shoal_model_n_parameters(model) ? model->study->walkers.parameters[i].name : NULL;
 }
 
-/* Take walkers to ln L, and if asked to what the model says of the data. */
-static shoal_status walk(shoal_model *model, const char *function, long n, const double *theta, double *lnl,
-                         double *predicted)
+/* Take walkers to ln L, and if asked to what the model says of the data, on the model's own engine. */
+static shoal_status walk_here(shoal_vectors *batch)
 {
-    shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
-    if (!status && n > 0 && model->walk.n_parameters > 0)
-        status = shoal_check_given(model->context, function, "theta", theta);
-    if (!status && model->own_changed)
-        status = model->plan->engine_type->walk_with(model->plan->engine, &model->walk);
+    shoal_model *model = batch->model;
+    const shoal_engine_type *type = model->plan->engine_type;
+    const long n = batch->n;
+    shoal_status status = SHOAL_OK;
+    if (model->own_changed)
+        status = type->walk_with(model->plan->engine, &model->walk);
     if (!status && model->own_changed)
         status = shoal_trial_parameters(model->trial, model->walk.n_parameters);
     model->own_changed = model->own_changed && status;
+    if (!status && !batch->lnl && !model->lnl &&
+        !(model->lnl = malloc((size_t)model->n_walkers * sizeof *model->lnl)))
+        status = out_of_memory(model);
     for (long at = 0; at < n && !status; at += model->n_walkers) {
         const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
-        status = model->plan->engine_type->walk(model->plan->engine, model->list, some,
-                                                theta + at * model->walk.n_parameters, lnl ? lnl + at : model->lnl,
-                                                predicted ? predicted + at * model->data.n : NULL);
-        if (lnl && !status)
-            status = shoal_trial_of(model->trial, model->list, some, theta + at * model->walk.n_parameters, lnl + at);
+        const double *theta = batch->theta + at * batch->n_parameters;
+        double *lnl = batch->lnl ? batch->lnl + at : model->lnl;
+        status = type->walk(model->plan->engine, model->list, some, theta, lnl,
+                            batch->predicted ? batch->predicted + at * batch->n_data : NULL);
+        if (batch->lnl && !status)
+            status = shoal_trial_of(model->trial, model->list, some, theta, lnl);
     }
     return status;
+}
+
+/* The same, on all engines. on_device: the arrays are in a GPU's memory. */
+static shoal_status walk(shoal_model *model, const char *function, long n, const double *theta, double *lnl,
+                         double *predicted, bool on_device)
+{
+    shoal_vectors batch = {.walk = walk_here,
+                         .model = model,
+                         .n = n,
+                         .n_parameters = model->walk.n_parameters,
+                         .n_data = model->data.n,
+                         .theta = theta,
+                         .lnl = lnl,
+                         .predicted = predicted};
+    shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
+    if (!status && n > 0 && model->walk.n_parameters > 0)
+        status = shoal_check_given(model->context, function, "theta", theta);
+    if (status)
+        return status;
+    return model->beside && !on_device ? shoal_beside_walk(model->beside, &batch) : walk_here(&batch);
 }
 
 shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *theta, double *lnl)
@@ -565,7 +600,7 @@ shoal_status shoal_model_evaluate(shoal_model *model, long n, const double *thet
     if (!model)
         return SHOAL_E_USAGE;
     const shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "lnl", lnl) : SHOAL_OK;
-    return status ? status : walk(model, __func__, n, theta, lnl, NULL);
+    return status ? status : walk(model, __func__, n, theta, lnl, NULL, false);
 }
 
 shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const double *theta, double *lnl, int device,
@@ -579,17 +614,15 @@ shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const doubl
     shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "lnl", lnl) : SHOAL_OK;
     if (!status && n > 0)
         status = shoal_engine_gpu_finish(model->context, device, stream);
-    return status ? status : walk(model, __func__, n, theta, lnl, NULL);
+    return status ? status : walk(model, __func__, n, theta, lnl, NULL, true);
 }
 
 shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted)
 {
     if (!model)
         return SHOAL_E_USAGE;
-    shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "predicted", predicted) : SHOAL_OK;
-    if (!status && !model->lnl && !(model->lnl = malloc((size_t)model->n_walkers * sizeof *model->lnl)))
-        status = out_of_memory(model);
-    return status ? status : walk(model, __func__, n, theta, NULL, predicted);
+    const shoal_status status = n > 0 ? shoal_check_given(model->context, __func__, "predicted", predicted) : SHOAL_OK;
+    return status ? status : walk(model, __func__, n, theta, NULL, predicted, false);
 }
 
 /* Whether the priors have a number of a body on both sides of a value, but for a thousandth at either end. */

@@ -4,6 +4,7 @@
  * the priors, in the units of the config.
  *
  *     model.c   makes walkers of a study and evaluates them
+ *     beside.c  shares a batch of them between a GPU and the CPU
  *     gradient.c  its derivatives
  *     trial.c   lets them run for a while, to see whether they are regular
  *     data.c    reads measurements
@@ -98,6 +99,31 @@ void shoal_trial_destroy(shoal_trial **trial);
 shoal_status shoal_trial_parameters(shoal_trial *trial, int n_parameters);
 /* ln L of walkers that are not regular becomes -infinity; as shoal_engine_type.walk. */
 shoal_status shoal_trial_of(shoal_trial *trial, const int *list, long n, const double *theta, double *lnl);
+
+/* ---- beside.c ---------------------------------------------------------------------------------------------------- */
+
+/* Vectors on their way to ln L, and to what the model says of the data: theta [n][n_parameters], lnl [n], predicted
+ * [n][n_data]; the latter two NULL: not asked. */
+typedef struct shoal_vectors {
+    shoal_status (*walk)(struct shoal_vectors *batch);
+    shoal_model *model;
+    long n;
+    int n_parameters;
+    long n_data;
+    const double *theta;
+    double *lnl, *predicted;
+    shoal_status status;
+    double seconds;
+} shoal_vectors;
+
+typedef struct shoal_beside shoal_beside;
+
+/* The same model on the CPU, for a part of the batches of a GPU's; *beside = NULL: they are too small. */
+shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal_beside **beside);
+void shoal_beside_destroy(shoal_beside **beside);
+shoal_model *shoal_beside_model(const shoal_beside *beside);
+/* Take a batch, whose model is the GPU's. */
+shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all);
 
 /* ---- model.c: plans of walkers ----------------------------------------------------------------------------------- */
 

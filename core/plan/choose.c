@@ -530,9 +530,9 @@ int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star)
     return n_massive;
 }
 
-static void choose_form(shoal_plan *plan, const shoal_options *options)
+void shoal_plan_choose_form(shoal_plan *plan)
 {
-    int index = options->form ? shoal_choice_index(SHOAL_FORM_CHOICES, options->form) - 1 : -1;
+    int index = plan->form;
     const int n = plan->ensemble->n_bodies;
     bool unit_star;
     const int n_massive = shoal_plan_find_massive(plan, &unit_star);
@@ -619,7 +619,9 @@ shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *opt
             snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list,
                      plan->n_list == 1 ? "" : "s", from);
     }
-    choose_form(plan, options);
+    plan->any_engine = strcmp(name, "auto") == 0;
+    plan->form = options->form ? shoal_choice_index(SHOAL_FORM_CHOICES, options->form) - 1 : -1;
+    shoal_plan_choose_form(plan);
     shoal_status status = shoal_plan_choose_devices(plan, options);
     if (!status)
         status = choose_model(plan, options);

@@ -123,6 +123,7 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     plan->choice.threads = options->threads;
     plan->choice.lanes = options->lanes;
     plan->choice.chosen = plan->args.propagator;
+    plan->choice.alone = findings->walkers;
     plan->args.dt_min = options->dt_min;
     plan->args.dt_max = options->dt_max > 0 ? options->dt_max : INFINITY;
     plan->args.max_steps = options->max_steps > 0 ? options->max_steps : INFINITY;

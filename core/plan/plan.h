@@ -54,6 +54,7 @@ typedef struct shoal_findings {
     int disordered[2];
     double run_steps; /* of all systems from the start to t_end, roughly */
     bool elsewhere;   /* unresolved and disordered systems are looked for elsewhere */
+    bool walkers;     /* no slice advances these systems */
 } shoal_findings;
 
 /* Steps that the rest of an adaptive run may need, unless max_steps is given: a day of a core and more. */
@@ -64,6 +65,7 @@ enum { SHOAL_PLAN_LISTS = 8, SHOAL_MOST_TUNED = 16 };
 /* A choice that was measured, in system-steps/s; 0 = it did not run. */
 typedef struct shoal_tuned {
     shoal_kernel_choice choice;
+    bool on_cpu;
     double rate;
 } shoal_tuned;
 
@@ -82,7 +84,8 @@ struct shoal_plan {
     shoal_devices devices; /* GPUs that share the systems; 0: one, or none */
     shoal_engine *engine;
     shoal_kernel_choice choice;
-    bool any_model;                      /* Shoal chooses the work model; else the user has */
+    bool any_engine, any_model;          /* Shoal chooses the engine, the work model; else the user has */
+    int form;                            /* SHOAL_FORM_* that the user has chosen, -1: none */
     shoal_tuning forced;                 /* what the user has set of the tuning */
     char tune[8];                        /* "auto", "always" or "never" */
     double dt, steps_per_orbit;          /* as in shoal_options */
@@ -176,6 +179,8 @@ shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit);
 void shoal_plan_expect(const shoal_options *options, long n_systems);
 /* Choose and make the engine. `why` receives the reason for the choice of `auto`. */
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size);
+/* Choose how the engine sums forces. */
+void shoal_plan_choose_form(shoal_plan *plan);
 /* Returns the number of bodies up to the last one with mass in some system. unit_star: body 0 has mass 1 in all
  * systems, and keeps it. */
 int shoal_plan_find_massive(const shoal_plan *plan, bool *unit_star);
@@ -275,7 +280,7 @@ void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why)
 
 /* Complete a choice by rule: model, block. */
 void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice);
-/* Replace a plan's engine, which was made by rule, by the fastest. plan->tune: "always" measures; "auto" uses an
+/* Replace a plan's engine, which was made by rule, by the fastest; by the CPU's, too. plan->tune: "always" measures; "auto" uses an
  * earlier measurement, and measures if the run is long; "never" keeps the rule. why receives the reason. */
 shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size);
 /* Whether, by rule, the remaining systems need another choice than the plan's, and enough work is left to change it. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * tune.c: which work model, bodies of a thread, block and number of registers are the fastest for a plan on the GPU at
- * hand.
+ * hand, and whether this machine's CPU is faster. Systems that leave room on the GPU the CPU's threads share anyway
+ * (core/engine/hosted.c), so it is measured only against a GPU that is full.
  *
  * Every candidate advances the plan's own systems by the same steps; what it writes stays on the device, so that the
  * run begins as if nothing had been, and results do not depend on the choice (team.h). It is kept beside the compiled
@@ -113,25 +114,26 @@ static bool kept_file(const shoal_plan *plan, char *path, size_t size)
            snprintf(path, size, "%s.tuned%d", kernel, ilogb((double)of_each(plan, plan->n_list))) < (int)size;
 }
 
-static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice)
+static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice, bool *on_cpu)
 {
-    char path[640], text[256], device[128], model[16];
+    char path[640], text[256], device[128], model[16], faster[8];
     shoal_kernel_choice found = *choice;
     int bodies, block, registers;
     return kept_file(plan, path, sizeof path) && shoal_cache_read(path, text, sizeof text) &&
-           sscanf(text, "%15s bodies %d block %d registers %d on %127[^\n]", model, &bodies, &block, &registers,
-                  device) == 5 &&
+           sscanf(text, "%15s bodies %d block %d registers %d, %7s faster, on %127[^\n]", model, &bodies, &block,
+                  &registers, faster, device) == 6 &&
+           (*on_cpu = strcmp(faster, "CPU") == 0, true) &&
            strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) &&
            block >= 32 && block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 5 && registers >= 0 &&
            registers <= 255 && candidate(plan, found.model, bodies, block, registers, &found) &&
            (*choice = found, true);
 }
 
-static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_choice *choice)
+static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_choice *choice, bool on_cpu)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s bodies %d block %d registers %d on %s\n", shoal_model_name(choice),
-             shoal_team_each(choice), choice->tuning.block, choice->tuning.max_registers,
+    snprintf(text, sizeof text, "%s bodies %d block %d registers %d, %s faster, on %s\n", shoal_model_name(choice),
+             shoal_team_each(choice), choice->tuning.block, choice->tuning.max_registers, on_cpu ? "CPU" : "GPU",
              plan->engine_type->device(plan->engine));
     shoal_cache_write(path, text);
 }
@@ -157,6 +159,85 @@ static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice,
     return status;
 }
 
+/* Copies of some chunks of a plan's arrays, for an engine that moves its systems. Release them all. */
+static bool copy_chunks(const shoal_plan *plan, long n_chunks, shoal_kernel_args *args)
+{
+    struct {
+        double **array;
+        size_t n_slots;
+    } of[] = {{&args->bodies, (size_t)plan->ensemble->n_bodies * SHOAL_QUANTITIES},
+              {&args->systems, SHOAL_SYS_FIELDS},
+              {&args->native, shoal_native_slots(plan->propagator, args->n_moved)},
+              {&args->watch, (size_t)(args->n_watch > 0 ? args->n_watch : 1)}};
+    bool well = true;
+    for (int i = 0; i < SHOAL_COUNT(of); i++) {
+        const size_t size = (size_t)n_chunks * SHOAL_CHUNK * of[i].n_slots;
+        double *copy = shoal_allocate(size, sizeof *copy);
+        if (copy)
+            memcpy(copy, *of[i].array, size * sizeof *copy);
+        *of[i].array = copy;
+        well = well && copy;
+    }
+    return well;
+}
+
+static void release_chunks(const shoal_kernel_args *args)
+{
+    free(args->bodies);
+    free(args->systems);
+    free(args->native);
+    free(args->watch);
+}
+
+static int cpu_threads(const shoal_plan *plan)
+{
+    return plan->choice.threads > 0 ? plan->choice.threads : shoal_default_threads(NULL);
+}
+
+/* System-steps a second of this machine's CPU, from the first systems, which keep its threads busy; 0: not measured. */
+static double measure_cpu(const shoal_plan *plan)
+{
+    enum { EACH = 64 }; /* systems a thread */
+    shoal_context own = *plan->context;
+    shoal_kernel_args args = plan->args;
+    shoal_engine *engine = NULL;
+    char line[256];
+    double steps = WARM_STEPS, seconds = 0;
+    const long most = (long)EACH * cpu_threads(plan) / SHOAL_CHUNK + 1,
+               n_chunks = most < plan->ensemble->n_chunks ? most : plan->ensemble->n_chunks;
+    long n = 0;
+    while (n < plan->n_list && plan->list[n] < n_chunks * SHOAL_CHUNK)
+        n++;
+    shoal_status status = copy_chunks(plan, n_chunks, &args) && n > 0 ? SHOAL_OK : SHOAL_E_MEMORY;
+    if (!status)
+        status = shoal_engine_cpu.create(&own, &plan->choice, &args, (shoal_engine_range){0}, &engine, line,
+                                         sizeof line);
+    if (!status && !plan->goes_on)
+        status = shoal_engine_cpu.launch(engine, SHOAL_PREPARE, plan->list, n, 0);
+    for (int turn = 0; turn < 2 && !status; turn++) {
+        if (turn == 1)
+            steps = floor(fmin(fmax(WARM_STEPS * MEASURE_S / (seconds + 1e-9), WARM_STEPS), MOST_STEPS));
+        status = shoal_engine_cpu.launch(engine, SHOAL_INTEGRATE, plan->list, n, steps);
+        if (!status)
+            status = shoal_engine_cpu.wait(engine, &seconds);
+    }
+    shoal_engine_cpu.destroy(&engine);
+    release_chunks(&args);
+    return status ? 0 : steps * (double)n / seconds;
+}
+
+/* The CPU takes over from the GPU. */
+static shoal_status go_to_cpu(shoal_plan *plan)
+{
+    plan->engine_type->destroy(&plan->engine);
+    plan->engine_type = &shoal_engine_cpu;
+    plan->devices.n = 0;
+    plan->host_threads = cpu_threads(plan);
+    shoal_plan_choose_form(plan);
+    const shoal_status status = shoal_plan_create_engine(plan);
+    return status ? status : shoal_plan_start_engine(plan);
+}
+
 /* How long the run, or what is left of it, lasts on a GPU, roughly. */
 static double expected_seconds(const shoal_plan *plan)
 {
@@ -178,11 +259,14 @@ shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
     char path[640];
     shoal_kernel_choice list[SHOAL_MOST_TUNED] = {plan->choice};
     const bool always = strcmp(plan->tune, "always") == 0, cache = kept_file(plan, path, sizeof path);
+    bool on_cpu = false;
     plan->n_chosen_for = plan->n_list;
     if (strcmp(plan->tune, "never") == 0 || plan->n_list == 0)
         return SHOAL_OK;
-    if (!always && kept(plan, &list[0])) {
+    if (!always && kept(plan, &list[0], &on_cpu)) {
         snprintf(why, why_size, " (the fastest when measured here)");
+        if (on_cpu && plan->any_engine)
+            return go_to_cpu(plan);
         return same(&list[0], &plan->choice) ? SHOAL_OK : shoal_plan_exchange_engine(plan, &list[0]);
     }
     if (!always && expected_seconds(plan) < LONG_RUN_S) {
@@ -205,19 +289,26 @@ shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size)
         double seconds = INFINITY;
         if (measure(plan, &list[i], &steps, &seconds) != SHOAL_OK)
             seconds = INFINITY; /* more than this device has; the rule's choice it could make */
-        plan->tuned[plan->n_tuned++] = (shoal_tuned){list[i], steps * (double)plan->n_list / seconds};
+        plan->tuned[plan->n_tuned++] = (shoal_tuned){list[i], false, steps * (double)plan->n_list / seconds};
         if (seconds < least) {
             least = seconds;
             best = i;
         }
     }
+    if (of_each(plan, plan->n_list) >= MANY_SYSTEMS) {
+        const double rate = measure_cpu(plan);
+        on_cpu = rate > plan->tuned[best].rate;
+        plan->tuned[plan->n_tuned++] = (shoal_tuned){plan->choice, true, rate};
+    }
     for (long i = 0; i < plan->n_list; i++)
         *shoal_ensemble_field(plan->ensemble, SHOAL_SYS_TARGET, plan->list[i]) = plan->expected[plan->list[i]];
     plan->args.records = records;
-    const shoal_status status = shoal_plan_exchange_engine(plan, &list[best]);
+    shoal_status status = shoal_plan_exchange_engine(plan, &list[best]);
     if (!status && cache)
-        keep(path, plan, &list[best]);
-    snprintf(why, why_size, " (the fastest of %d measured)", n);
+        keep(path, plan, &list[best], on_cpu);
+    if (!status && on_cpu && plan->any_engine)
+        status = go_to_cpu(plan);
+    snprintf(why, why_size, " (the fastest of %d measured)", plan->n_tuned);
     return status;
 }
 

@@ -96,7 +96,6 @@ typedef struct shoal_kernel_choice {
     int compensated;
     int threads;         /* CPU */
     int lanes;           /* CPU, 0 = the machine's */
-    bool beside_gpu;     /* CPU: with a GPU's arithmetic (lane.h) */
     bool conjunctions;   /* GPU: walkers are seen at conjunctions, too */
     int model;           /* GPU: SHOAL_MODEL_* */
     size_t shared_most;  /* GPU: bytes of shared memory that a block may have; 0 = those of compute capability 9.0 */

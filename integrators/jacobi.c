@@ -27,6 +27,9 @@ static const shoal_parameter mvs_parameters[MVS_JACOBI_PARAMETERS] = {
                             "and costs nothing after that; the frequencies are the same, but the state that is read "
                             "keeps the map's periodic errors, of second order in the step and first in the masses. "
                             "Without a corrector there is nothing to undo"},
+    [MVS_JACOBI_EVERY] = {"lazy_every", SHOAL_INTEGER, "", 1, 1, 64, NULL,
+                          "with kernel = lazy: its difference to the standard kick, which costs as much as a kick, is "
+                          "applied in each so-many-th step, so many times"},
 };
 
 static const shoal_parameter saba_parameters[SABA_PARAMETERS] = {

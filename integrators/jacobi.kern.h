@@ -19,7 +19,9 @@
  *               Z(-a_N h, -b_N h) ... Z(a_N h, b_N h), Z(a, b) = A(a) B(-b) A(-2a) B(b) A(a), a_j = j sqrt(7/40). If
  *               a read does not undo it, C(h) is applied before the first step only;
  *   lazy        kicks by the lazy implementer's kernel: B's accelerations at X + (h^2/12) (B's accelerations at X)
- *               (Wisdom, Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4);
+ *               (Wisdom, Holman & Touma 1996, equation 10.6; Rein, Tamayo & Brown 2019, MNRAS 489, 4632, section 4).
+ *               The difference is small and slow, so it may be left out of most kicks: each so-many-th has it then, so
+ *               many times;
  *   commutator  before and after a step a kick by 12 g h times the difference of the two accelerations just named:
  *               exp(-g h^3 {{A,B},B}) to h^5 eps^3 (Laskar & Robutel 2001, CeMDA 80, 39, equation 22; section 5 of
  *               Rein, Tamayo & Brown for the lazy form).
@@ -33,7 +35,7 @@
  *
  * Steps are fused: of the last step the part that merges with the next one of the same length (its last drift, or its
  * last commutator kick) and the inverse corrector are owed, and done on a copy when a state is read. What is owed
- * follows from the length of the last step, which is the system's own native number; 0 = nothing owed. A step of
+ * follows from the length of the last step, the system's first own native number; 0 = nothing owed. A step of
  * another length (a snapshot's) pays the debt first. Tangent vectors go the same way, kicks being linear in theirs
  * (pull_tangent) and drifts kepler_tangent's.
  *
@@ -42,13 +44,14 @@
  *     splitting_drift(k, j), splitting_kick(k, j)   c_{j+1} and d_{j+1}, j in the first half: they are symmetric
  *     SPLITTING_CORRECTOR(k)          order of the corrector: 0, 3, 5, 7, 11, 17
  *     SPLITTING_INVERSE(k)            whether a read undoes it: 0 or 1
- *     SPLITTING_LAZY(k)               0 or 1
+ *     SPLITTING_LAZY(k)               of so many steps one kicks lazily, 0 = none
  *     SPLITTING_COMMUTATOR(k)         g, 0 = none
  *
  * Operations for a stage of p planets: 15 p (p - 1) + 60 p + p Kepler solutions (kepler.kern.h).
  */
 enum { JACOBI_X, JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ, JACOBI_SLOTS = 4 * XYZ };
-enum { JACOBI_LENGTH, JACOBI_OWN }; /* of the step that something is owed of */
+/* Of the step that something is owed of; steps since the last lazy kick, from half of a turn on. */
+enum { JACOBI_LENGTH, JACOBI_COUNT, JACOBI_OWN };
 
 #ifdef SHOAL_KERNEL
 #include "integrators/kepler.kern.h"
@@ -58,6 +61,7 @@ enum { JACOBI_LENGTH, JACOBI_OWN }; /* of the step that something is owed of */
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? JACOBI_SLOTS : JACOBI_EX)
 #define PROPAGATOR_OWN                JACOBI_OWN
 #define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_LENGTH)
+#define JACOBI_COUNT_AT(n)            (PROPAGATOR_SLOTS(1) * (n) + JACOBI_COUNT)
 #ifndef __CUDACC__ /* the kicks of the last step, where a monitor wants to know; a GPU's monitors see every step */
 #define PROPAGATOR_NOTES 1
 #define PROPAGATOR_KICKS 1
@@ -327,16 +331,24 @@ LANE_FN void jacobi_push(const shoal_kernel_args *k, int n, int compensated, rea
         s[JACOBI_NOTE(n)] = lane_fma(lane_abs(h), nested_sum(n, a), s[JACOBI_NOTE(n)]);
 }
 
-/* B(h), lazily or not */
-LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, jacobi_frame of, real *s, real h)
+/* B(h). lazy: the difference of the lazy kick counts so many times in the lanes where `due`, 0 = nowhere. */
+LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, mask due, jacobi_frame of,
+                         real *s, real h)
 {
     real a[XYZ * LANE_ROOM(n)], at[2 * XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
     jacobi_acceleration(k, n, of, s, h, a);
-    if (lazy) {
+    if (lazy == 1 || (lazy && team_goes_on(due))) {
         jacobi_displace(k, n, s, a, h, at);
         jacobi_acceleration(k, n, of, at, h, displaced);
+        if (lazy > 1) {
+            LANE_UNROLL
+            for (int c = 0; c < XYZ * n; c++)
+                displaced[c] = lane_select(due, lane_fma(lane_set(lazy), displaced[c] - a[c], a[c]), a[c]);
+        }
+        jacobi_push(k, n, compensated, s, displaced, h);
+    } else {
+        jacobi_push(k, n, compensated, s, a, h);
     }
-    jacobi_push(k, n, compensated, s, lazy ? displaced : a, h);
 }
 
 /* The commutator kick of a step of length h, `times` times. */
@@ -369,7 +381,7 @@ LANE_FN void jacobi_corrector(const shoal_kernel_args *k, int n, jacobi_frame of
         const real a = side * 0.418330013267037773989 * j * h;
         const real b = side * sign * corrector_b[row][j - 1] * h;
         jacobi_drift(k, n, 0, of.eta, s, second ? -2.0 * a : owed + a);
-        jacobi_kick(k, n, 0, 0, of, s, second ? b : -b);
+        jacobi_kick(k, n, 0, 0, b != b, of, s, second ? b : -b);
         owed = a;
     }
     jacobi_drift(k, n, 0, of.eta, s, owed);
@@ -415,14 +427,17 @@ LANE_FN void propagator_prepare(const shoal_kernel_args *k, int n, const real *m
         jacobi_from_bodies(n, bodies, m, inverse, w + XYZ * n + first, s + JACOBI_V * n + first);
     }
     LANE_UNROLL
-    for (int c = JACOBI_EX * n; c <= JACOBI_LAST(n); c++)
+    for (int c = JACOBI_EX * n; c < PROPAGATOR_SLOTS(1) * n + JACOBI_OWN; c++)
         s[c] = lane_set(0.0);
 }
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
     const int stages = SPLITTING_STAGES(k);
+    const int lazy = SPLITTING_LAZY(k);
     const bool commutator = SPLITTING_COMMUTATOR(k) != 0.0;
+    real *count = &s[JACOBI_COUNT_AT(n)];
+    const mask due = *count == lane_set(lazy / 2);
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
     const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
@@ -449,11 +464,13 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
         const int drift = j <= stages / 2 ? j : stages - j, kick = 2 * j < stages ? j : stages - 1 - j;
         const real length = j == 0 && !commutator ? last + h : h;
         jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, drift) * length);
-        jacobi_kick(k, n, compensated, SPLITTING_LAZY(k), of, s, splitting_kick(k, kick) * h);
+        jacobi_kick(k, n, compensated, lazy, due, of, s, splitting_kick(k, kick) * h);
     }
     if (commutator)
         jacobi_drift(k, n, compensated, eta, s, splitting_drift(k, 0) * h);
     s[JACOBI_LAST(n)] = h;
+    if (lazy > 1)
+        *count = lane_select(*count < lane_set(lazy - 1), *count + 1.0, lane_set(0.0));
 }
 
 LANE_FN void propagator_view(const shoal_kernel_args *k, int n, const real *m, const real *s, real *w)

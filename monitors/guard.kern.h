@@ -7,7 +7,8 @@
  *     first look   at the end of the step: d < reach, or moving apart and d^2 < 8 max(reach^2, (|u| h)^2), with 10 in
  *                  the place of 8 for pairs with body 0, whose pericentre may lie within the step (r < reach + 2 h v)
  *     second look  at both ends, where the first one stirs: as pair_outside, the hull of the cubic
- *     none         while orbits cannot meet (nested.kern.h), where the propagator says what its kicks are
+ *     none         while orbits cannot meet (nested.kern.h), where the propagator says what its kicks are, or bodies
+ *                  are too far from each other (apart.kern.h)
  *
  * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h).
  *
@@ -197,6 +198,20 @@ LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard
 }
 
 #include "monitors/nested.kern.h"
+#include "monitors/apart.kern.h"
+
+/* A sleep begins, or a rest. at: all n bodies after a step of length h; kicks: as propagator_kicks says, those of the
+ * thread's bodies. */
+/* long: as guard_asks */
+LANE_FN void guard_sleep(const shoal_kernel_args *k, lane_id id, int n, const real *m, const guard_at *at, rough h,
+                         rough kicks, lane_guard *guard)
+{
+#if PROPAGATOR_KICKS
+    nested_begin(k, id, n, m, at, h, kicks, guard);
+#else
+    apart_begin(k, id, n, m, at, h, kicks, guard);
+#endif
+}
 
 /* Nothing is known of the pairs. */
 LANE_FN void guard_forget(lane_guard *guard)
@@ -332,7 +347,7 @@ LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, int n, c
 {
     guard_at now[LANE_ROOM(n)];
     guard_bodies(n, m, guard, after, now);
-    nested_begin(k, id, n, m, now, h, kicks, guard);
+    guard_sleep(k, id, n, m, now, h, kicks, guard);
 }
 
 #if NESTED_ALONE
@@ -346,7 +361,7 @@ LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask li
         guard_at now[LANE_ROOM(n)];
         for (int i = 1; i < n; i++)
             now[i] = guard_body(n, s + i, 0);
-        nested_begin(k, id, n, m, now, lane_rough(step), lane_rough(propagator_kicks(n, s, step)), guard);
+        guard_sleep(k, id, n, m, now, lane_rough(step), lane_rough(propagator_kicks(n, s, step)), guard);
     }
     guard->awake = lane_any(nested_ends(guard, live));
     return guard->awake ? live : live & lane_not(live);
@@ -519,7 +534,7 @@ LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, rough h,
     LANE_UNROLL_TEAM
     for (int p = 0; p < TEAM_PARTS; p++)
         now[TEAM_FIRST + p] = guard_seen(0, p);
-    nested_begin(k, id, TEAM_BODIES, team_masses(), now, h, kicks, guard);
+    guard_sleep(k, id, TEAM_BODIES, team_masses(), now, h, kicks, guard);
 }
 
 /* As above, of the bodies of the thread; for the whole team. */

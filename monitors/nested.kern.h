@@ -37,10 +37,13 @@ enum { NESTED_BODIES = 16 /* at most */ };
  * follows, of twice as many steps as the last one. */
 enum { NESTED_WORTH = 32, NESTED_REST = 16, NESTED_LONGEST = 512 };
 
+/* Whether sleeps are those of apart.kern.h. */
+#define NESTED_APART (PROPAGATOR_PLAIN && !PROPAGATOR_KICKS && !PROPAGATOR_ADAPTIVE)
+
 /* Whether a guard of n bodies sleeps. */
 LANE_FN bool nested_asks(const shoal_kernel_args *k, int n)
 {
-    return PROPAGATOR_KICKS && !FORCES(k) && n <= NESTED_BODIES;
+    return (PROPAGATOR_KICKS || NESTED_APART) && !FORCES(k) && n <= NESTED_BODIES;
 }
 
 /* Whether the guard only knows of orbits: it looks at all steps, or at none. */
@@ -83,6 +86,20 @@ LANE_FN void nested_take(const lane_guard *from, lane_guard *guard)
     guard->left = from->left, guard->rate = from->rate, guard->cost = from->cost;
     guard->rest = from->rest, guard->pause = from->pause;
 }
+
+/* A sleep of length `left` begins in these lanes, in the others a rest. */
+LANE_FN void nested_settle(mask sleeps, rough left, lane_guard *guard)
+{
+    const mask rests = guard->rest > guard_set(0.0); /* still: another lane tries */
+    const rough rest = rough_select(rests, guard->rest, guard->pause),
+                pause = rough_select(rests, guard->pause,
+                                     rough_min(guard->pause + guard->pause, guard_set(NESTED_LONGEST)));
+    guard->left = rough_select(sleeps, left, guard_set(-1.0));
+    guard->rest = rough_select(sleeps, guard_set(0.0), rest);
+    guard->pause = rough_select(sleeps, guard_set(NESTED_REST), pause);
+}
+
+#if PROPAGATOR_KICKS
 
 /* A planet's orbit. */
 typedef struct nested_orbit {
@@ -191,13 +208,9 @@ LANE_FN void nested_begin(const shoal_kernel_args *k, lane_id id, int n, const r
     guard->cost = of.cost;
     const rough spent = rough_fma(of.cost, kicks, guard->rate * length);
     const mask sleeps = of.holds & (of.beta > guard_set(1e-3)) & (of.beta > guard_set(NESTED_WORTH) * spent);
-    const mask rests = guard->rest > zero; /* still: another lane tries */
-    const rough rest = rough_select(rests, guard->rest, guard->pause),
-                pause = rough_select(rests, guard->pause,
-                                     rough_min(guard->pause + guard->pause, guard_set(NESTED_LONGEST)));
-    guard->left = rough_select(sleeps, of.beta - spent, guard_set(-1.0));
-    guard->rest = rough_select(sleeps, zero, rest);
-    guard->pause = rough_select(sleeps, guard_set(NESTED_REST), pause);
+    nested_settle(sleeps, of.beta - spent, guard);
 }
+
+#endif
 
 #endif

@@ -42,6 +42,8 @@ typedef struct variant {
 #define JACOBI(corrector_, kernel_) {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}}}
 #define NEVER(corrector_, kernel_) \
     {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, kernel_}, {"inverse", 0, "never"}}}
+#define SELDOM(corrector_, every_) \
+    {"mvs_jacobi", {{"corrector", corrector_, NULL}, {"kernel", 0, "lazy"}, {"lazy_every", every_, NULL}}}
 #define SABA(scheme_) {"saba", {{"scheme", 0, scheme_}}}
 /* clang-format on */
 
@@ -57,6 +59,8 @@ static const variant variants[] = {
     JACOBI(17, "lazy"),
     NEVER(11, "standard"),
     NEVER(17, "lazy"),
+    SELDOM(17, 2),
+    SELDOM(0, 5),
     SABA("1"),
     SABA("2"),
     SABA("3"),
@@ -399,6 +403,13 @@ static void peer_acceleration(const peer *p, long double at[MOST_BODIES][3], lon
     }
 }
 
+/* Of the third setting, if it is this one; else 0. */
+static int third(const variant *v, const char *name)
+{
+    const shoal_setting *setting = &v->settings[2];
+    return setting->name && strcmp(setting->name, name) == 0 ? (int)setting->value + (setting->choice != NULL) : 0;
+}
+
 /* V += h a(Q), or h a(Q + shift a(Q)), or h (a(Q + shift a(Q)) - a(Q)) */
 static void peer_kick(peer *p, long double h, long double shift, bool difference)
 {
@@ -441,8 +452,8 @@ static void peer_corrector(peer *p, int order, long double h, long double sign)
             peer_Z(p, j * h * sqrtl(0.175L), (j < 0 ? -1.0L : 1.0L) * sign * h * corrector_b[row][abs(j) - 1]);
 }
 
-/* One synchronised step. */
-static void peer_step(peer *p, const variant *v, long double h)
+/* One synchronised step, which `before` others came before. */
+static void peer_step(peer *p, const variant *v, int before, long double h)
 {
     const long double half = 0.5L * h;
     if (!p->jacobi) {
@@ -452,8 +463,12 @@ static void peer_step(peer *p, const variant *v, long double h)
         peer_jump(p, half);
         peer_kick(p, half, 0.0L, false);
     } else if (strcmp(v->propagator, "mvs_jacobi") == 0) {
+        const int every = third(v, "lazy_every");
+        const long double shift = strcmp(v->settings[1].choice, "lazy") == 0 ? h * h / 12.0L : 0.0L;
         peer_drift(p, half);
-        peer_kick(p, h, strcmp(v->settings[1].choice, "lazy") == 0 ? h * h / 12.0L : 0.0L, false);
+        if (every && before % every == every / 2)
+            peer_kick(p, every * h, shift, true); /* which depends on places alone, as what follows */
+        peer_kick(p, h, every ? 0.0L : shift, false);
         peer_drift(p, half);
     } else {
         int scheme = 0;
@@ -477,7 +492,7 @@ static void peer_run(const variant *v, int n, double dt, double t, shoal_body *b
 {
     const int steps = (int)(fabs(t / dt) + 1e-9),
               corrector = strcmp(v->propagator, "mvs_jacobi") == 0 ? (int)v->settings[0].value : 0;
-    const bool inverse = !v->settings[2].name;
+    const bool inverse = !third(v, "inverse");
     const long double h = copysignl(dt, t), rest = t - steps * h;
     peer p;
     peer_start(&p, v->propagator, n, bodies);
@@ -486,7 +501,7 @@ static void peer_run(const variant *v, int n, double dt, double t, shoal_body *b
         if (corrector && (inverse || part == 0))
             peer_corrector(&p, corrector, length, 1.0L);
         for (int k = 0; k < (part ? fabsl(rest) > 1e-12L : steps); k++)
-            peer_step(&p, v, length);
+            peer_step(&p, v, part ? steps : k, length);
         if (corrector && inverse)
             peer_corrector(&p, corrector, length, -1.0L);
     }

@@ -408,7 +408,8 @@ static void massless_bodies_and_compensated_sums_are_the_same(void **state)
 
 static void settings_are_the_same(void **state)
 {
-    static const shoal_setting corrector[] = {{"corrector", 11, NULL}, {"inverse", 0, "never"}};
+    static const shoal_setting corrector[] = {
+        {"corrector", 11, NULL}, {"inverse", 0, "never"}, {"kernel", 0, "lazy"}, {"lazy_every", 5, NULL}};
     need_gpu();
     for (int n = 1; n <= SHOAL_COUNT(corrector); n++)
         compare_models(

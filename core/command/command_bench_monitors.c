@@ -128,6 +128,7 @@ static bool is_known(const char *word)
 shoal_status bench_monitors(shoal_context *context, const bench_options *options)
 {
     shoal_status status = SHOAL_OK;
+    (void)setenv("SHOAL_HOSTED", "0", 0); /* a GPU alone: the bare loop has no CPU threads beside it */
     for (int i = 1; i < options->n_names; i++)
         if (!is_known(options->names[i]))
             return shoal_fail(context, SHOAL_E_USAGE,

@@ -71,7 +71,7 @@ static void *call(void *argument)
 
 shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all)
 {
-    const long n = beside->grain * (long)(beside->share * (double)all->n / (double)beside->grain);
+    const long n = beside->grain * lround(beside->share * (double)all->n / (double)beside->grain);
     shoal_vectors gpu = *all, cpu = *all;
     pthread_t thread;
     gpu.n -= n;

@@ -17,6 +17,9 @@
  * comes: in the next slice others are the last ones. If its systems have come less far than the GPU's (its cores are
  * busy with something else), it takes none for some slices.
  *
+ * Monitors look at each so-many-th step, and the threads of a warp wait for each other: all systems of a warp should be
+ * looked at in the same steps. So the host's systems make as many steps more than the GPU's as most such numbers divide.
+ *
  * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (lane.h), so no result
  * depends on who makes a step.
  *
@@ -33,7 +36,7 @@
 
 enum { FEW = 16 };             /* the host takes the last systems when at most 1/FEW of the ensemble is left */
 enum { LEAST_TURN = 16 };      /* the least number of steps of a turn */
-enum { CALM = 16 };            /* systems in no encounter make CALM times as many steps in a turn */
+enum { CALM = 15 };            /* systems in no encounter make CALM times as many steps in a turn */
 enum { MOST_REST = 64 };       /* slices */
 enum { OF_GPU, LONG, BEHIND }; /* roles: in a long encounter, behind the others */
 #define TURN_SECONDS    3e-4
@@ -275,9 +278,10 @@ static void take_over(shoal_hosted *hosted)
     }
 }
 
-/* A thread integrates its share of the systems for some steps. Lanes wait for each other, and encounters take much
- * longer; so systems in encounters share groups of lanes, and the others share theirs. Returns whether it had any. */
-static bool take_turn(shoal_hosted *hosted, int thread, int n_threads, double steps)
+/* A thread integrates its share of the systems for some steps, `more` of them where there is no encounter. Lanes wait
+ * for each other, and encounters take much longer; so systems in encounters share groups of lanes, and the others share
+ * theirs. Returns whether it had any. */
+static bool take_turn(shoal_hosted *hosted, int thread, int n_threads, double steps, double more)
 {
     const int n_list = __atomic_load_n(&hosted->n_list, __ATOMIC_ACQUIRE);
     int *going = hosted->going + (size_t)thread * (size_t)hosted->room, n = 0, n_near = 0;
@@ -295,7 +299,7 @@ static bool take_turn(shoal_hosted *hosted, int thread, int n_threads, double st
     for (int from = 0, to; from < n; from = to) {
         const int end = from < n_near ? n_near : n;
         to = from + hosted->lanes < end ? from + hosted->lanes : end;
-        shoal_engine_cpu_group(hosted->host, going + from, to - from, from < n_near ? steps : CALM * steps);
+        shoal_engine_cpu_group(hosted->host, going + from, to - from, from < n_near ? steps : CALM * steps + more);
     }
     return n > 0;
 }
@@ -314,7 +318,7 @@ static void take_turns(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal
 #pragma omp parallel num_threads(hosted->threads)
     {
         const int thread = omp_get_thread_num(), n_threads = omp_get_num_threads();
-        double steps = LEAST_TURN, now = began;
+        double steps = LEAST_TURN, more = fmod(ceil(hosted->slice_steps), CALM * LEAST_TURN), now = began;
         bool works = true, stops = false;
 #pragma omp single
         n_working = n_threads;
@@ -323,7 +327,8 @@ static void take_turns(shoal_hosted *hosted, bool (*busy)(shoal_engine *), shoal
             const bool worked = works;
             if (thread == 0)
                 take_over(hosted);
-            works = take_turn(hosted, thread, n_threads, steps);
+            works = take_turn(hosted, thread, n_threads, steps, more);
+            more = 0;
             now = shoal_seconds();
             steps = works && now - turn_began < TURN_SECONDS ? 2 * steps : fmax(LEAST_TURN, 0.5 * steps);
             if (works != worked)

@@ -1020,6 +1020,18 @@ shoal_status shoal_result_get_column(const shoal_result *result, const char *tab
 shoal_status shoal_result_get_states(const shoal_result *result, const char *table, const shoal_block *block,
                                      double *values);
 
+/*
+ * shoal_result_get_radii: radii of the bodies in the states of a table. Bodies that have merged have that of their
+ * volume.
+ *   table   in   "initial", "final" or "snapshots"
+ *   block   in   its systems are rows of the table; NULL: all rows, without gaps
+ *   values  out  [n][n_bodies], 0 for bodies without a radius, NaN for bodies that are gone; NaN for all if the result
+ *                was read from a journal, which has no radii
+ * Status: E_USAGE if there is no such table, or it has no states.
+ */
+shoal_status shoal_result_get_radii(const shoal_result *result, const char *table, const shoal_block *block,
+                                    double *values);
+
 #ifdef __cplusplus
 }
 #endif

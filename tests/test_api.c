@@ -372,6 +372,11 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     REFUSED(c, shoal_result_get_states(r, "final", &beyond, values));
     REFUSED(c, shoal_result_get_states(r, "final", &wide, values));
     REFUSED(c, shoal_result_get_states(r, "final", NULL, NULL));
+    REFUSED(NULL, shoal_result_get_radii(NULL, "final", NULL, values));
+    REFUSED(c, shoal_result_get_radii(r, "events", NULL, values));
+    REFUSED(c, shoal_result_get_radii(r, "final", &beyond, values));
+    REFUSED(c, shoal_result_get_radii(r, "final", &wide, values));
+    REFUSED(c, shoal_result_get_radii(r, "final", NULL, NULL));
 }
 
 /* Every function of the header was called above. */

@@ -231,23 +231,6 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
     return SHOAL_OK;
 }
 
-/* The radii of a system's bodies at a time; each merger before it makes one of two. */
-static void find_radii(const shoal_result *result, long s, double time, double *radius)
-{
-    const size_t n = (size_t)result->n_bodies;
-    memset(radius, 0, n * sizeof *radius);
-    if (!result->radius)
-        return;
-    memcpy(radius, result->radius + (size_t)s * n, n * sizeof *radius);
-    for (long i = shoal_result_first_event(result, s); i < result->n_events && result->event_system[i] == s; i++) {
-        const int a = result->event_a[i], b = result->event_b[i];
-        const bool merger = result->event[i] == SHOAL_COLLIDED || result->event[i] == SHOAL_HIT_STAR;
-        if (merger && !result->event_ended[i] && a >= 0 && b >= 0 &&
-            fabs(result->event_time[i] - result->t_initial[s]) <= fabs(time - result->t_initial[s]))
-            radius[a] = cbrt(radius[a] * radius[a] * radius[a] + radius[b] * radius[b] * radius[b]);
-    }
-}
-
 /* Those bodies of a system that are there, if they are two at least: others may be gone, or not known yet. */
 static shoal_status add_row(const shoal_result *result, long s, double time, const double *row, shoal_table *table)
 {
@@ -255,7 +238,7 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
     for (int b = 0; b < result->n_live[s]; b++)
         n_there += !isnan(row[b * SHOAL_STATE + 1]);
     double radius[result->n_bodies];
-    find_radii(result, s, time, radius);
+    shoal_result_radii(result, s, row, radius);
     shoal_status status = n_there < 2 ? SHOAL_OK : shoal_table_add_system(table, result->id[s], time);
     for (int c = 0; c < table->n_columns && n_there >= 2 && !status; c++)
         status = shoal_table_add_number(table, c, result->columns[c].value[s]);
@@ -263,7 +246,7 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
         if (!isnan(row[1]))
             status = shoal_table_add_body(table, result->body_name[b],
                                           &(shoal_body){.m = row[0],
-                                                        .r = radius[b],
+                                                        .r = isnan(radius[b]) ? 0 : radius[b],
                                                         .x = row[1],
                                                         .y = row[2],
                                                         .z = row[3],

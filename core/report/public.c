@@ -288,23 +288,36 @@ shoal_status shoal_result_get_column(const shoal_result *result, const char *tab
     return status;
 }
 
+/* The states of a table; refused if it has none. */
+static shoal_status find_states(const shoal_result *result, const char *function, int table, const double **states)
+{
+    for (int f = 0; f < shoal_result_n_fields && !log_of(result, table); f++)
+        if (name_in(&shoal_result_fields[f], table) && shoal_result_fields[f].type == SHOAL_FIELD_STATES) {
+            *states = shoal_field_data(result, &shoal_result_fields[f]);
+            return SHOAL_OK;
+        }
+    return shoal_fail(result->context, SHOAL_E_USAGE, "%s: table = '%s': it has no states", function,
+                      shoal_result_table(result, table));
+}
+
+/* The states of a table, and the block of them that is meant: n_numbers values of each body. */
+static shoal_status find_block(const shoal_result *result, const char *function, const char *table,
+                               const shoal_block *given, int n_numbers, shoal_block *block, const double **states)
+{
+    const int t = table_find(result, function, table);
+    shoal_status status = t < 0 ? SHOAL_E_USAGE : find_states(result, function, t, states);
+    if (status)
+        return status;
+    *block = (shoal_block){.n = table_rows(result, t), .n_bodies = result->n_bodies};
+    return shoal_block_resolve(result->context, function, given, n_numbers, block);
+}
+
 shoal_status shoal_result_get_states(const shoal_result *result, const char *table, const shoal_block *given,
                                      double *values)
 {
-    const int t = table_find(result, __func__, table);
-    const double *states = NULL;
-    if (t < 0)
-        return SHOAL_E_USAGE;
-    bool has_states = false;
-    for (int f = 0; f < shoal_result_n_fields && !log_of(result, t); f++)
-        if (name_in(&shoal_result_fields[f], t) && shoal_result_fields[f].type == SHOAL_FIELD_STATES) {
-            states = shoal_field_data(result, &shoal_result_fields[f]);
-            has_states = true;
-        }
-    if (!has_states)
-        return shoal_fail(result->context, SHOAL_E_USAGE, "%s: table = '%s': it has no states", __func__, table);
-    shoal_block block = {.n = table_rows(result, t), .n_bodies = result->n_bodies};
-    shoal_status status = shoal_block_resolve(result->context, __func__, given, SHOAL_STATE, &block);
+    const double *states;
+    shoal_block block;
+    shoal_status status = find_block(result, __func__, table, given, SHOAL_STATE, &block, &states);
     if (!status && block.n > 0)
         status = shoal_check_given(result->context, __func__, "values", values);
     for (long i = 0; i < block.n && !status; i++)
@@ -312,5 +325,25 @@ shoal_status shoal_result_get_states(const shoal_result *result, const char *tab
             for (int k = 0; k < SHOAL_STATE; k++)
                 shoal_stride_write(values, i * block.system_stride + body * block.body_stride + k * block.number_stride,
                                    states[((block.first + i) * result->n_bodies + body) * SHOAL_STATE + k]);
+    return status;
+}
+
+shoal_status shoal_result_get_radii(const shoal_result *result, const char *table, const shoal_block *given,
+                                    double *values)
+{
+    const double *states;
+    shoal_block block;
+    shoal_status status = find_block(result, __func__, table, given, 1, &block, &states);
+    if (!status && block.n > 0)
+        status = shoal_check_given(result->context, __func__, "values", values);
+    for (long i = 0; i < block.n && !status; i++) {
+        const long row = block.first + i;
+        const double *state = states + row * result->n_bodies * SHOAL_STATE;
+        double radius[result->n_bodies];
+        shoal_result_radii(result, states == result->snapshot ? result->snapshot_system[row] : row, state, radius);
+        for (int body = 0; body < block.n_bodies; body++)
+            shoal_stride_write(values, i * block.system_stride + body * block.body_stride,
+                               isnan(state[body * SHOAL_STATE + 1]) ? NAN : radius[body]);
+    }
     return status;
 }

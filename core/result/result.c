@@ -237,6 +237,21 @@ shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result
                : shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the radii of %ld systems", result->n_systems);
 }
 
+void shoal_result_radii(const shoal_result *result, long s, const double *state, double *radius)
+{
+    const size_t n = (size_t)result->n_bodies;
+    for (size_t b = 0; b < n; b++)
+        radius[b] = result->radius ? result->radius[(size_t)s * n + b] : result->complete ? 0 : NAN;
+    if (!result->radius)
+        return;
+    for (long i = shoal_result_first_event(result, s); i < result->n_events && result->event_system[i] == s; i++) {
+        const int a = result->event_a[i], b = result->event_b[i];
+        const bool merger = result->event[i] == SHOAL_COLLIDED || result->event[i] == SHOAL_HIT_STAR;
+        if (merger && !result->event_ended[i] && a >= 0 && b >= 0 && isnan(state[b * SHOAL_STATE + 1]))
+            radius[a] = cbrt(radius[a] * radius[a] * radius[a] + radius[b] * radius[b] * radius[b]);
+    }
+}
+
 long shoal_result_first_event(const shoal_result *result, long system)
 {
     long first = 0, end = result->n_events;

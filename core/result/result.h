@@ -129,6 +129,9 @@ static inline int shoal_result_begin_width(const shoal_result *result)
 }
 /* Make room for radii, all 0. */
 shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result);
+/* radius [n_bodies]: those of the bodies in a state of a system, in the user's units, in a result whose events are
+ * sorted; who is gone by a merger is a part of another one. NaN: the result is of a journal, which has none. */
+void shoal_result_radii(const shoal_result *result, long s, const double *state, double *radius);
 /* The first event of a system, or of a later one, in a result whose events are sorted. */
 long shoal_result_first_event(const shoal_result *result, long system);
 /* Index of a column, -1 if there is none. */

@@ -245,6 +245,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_result_describe": (_I, (_P, _S, _I, _P, _P, _P)),
     "shoal_result_get_column": (_I, (_P, _S, _S, _L, _L, _P, _L)),
     "shoal_result_get_states": (_I, (_P, _S, _P, _P)),
+    "shoal_result_get_radii": (_I, (_P, _S, _P, _P)),
 }
 
 

@@ -160,6 +160,22 @@ class Result(abc.ABC):
         """
 
     @abc.abstractmethod
+    def radii(self, t: float | str | None = None) -> Array:
+        """Radii of the bodies in the states at that time.
+
+        Parameters
+        ----------
+        t : float or {"initial", "final"}, optional
+            As of `states`.
+
+        Returns
+        -------
+        ndarray, shape [n_systems, n_bodies]
+            Bodies that have merged have the radius of their volume. 0 for a body without a radius, NaN where there is
+            no body (any more), or no state at that time; NaN for all while the run goes on: its journal has no radii.
+        """
+
+    @abc.abstractmethod
     def log(self, monitor: str) -> Any:
         """What a monitor logged: a table, or a dictionary of arrays without pandas. `system` is a row of `table`."""
 
@@ -237,14 +253,12 @@ class Result(abc.ABC):
         return xr.Dataset(variables, coordinates, {"plan": self.plan})
 
     def to_rebound(self, i: int = 0, t: float | str | None = None) -> Any:
-        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; of a file without radii."""
+        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``."""
         from . import _rebound
 
         units: Units | None = getattr(self, "_units", None)
-        return _rebound.write(self.states(t)[i], self._radii()[i], self._time_of(i, t), self._G(), self.names, units)
-
-    def _radii(self) -> Array:
-        return np.zeros((self.n_systems, self.n_bodies))
+        radii = np.nan_to_num(self.radii(t)[i])
+        return _rebound.write(self.states(t)[i], radii, self._time_of(i, t), self._G(), self.names, units)
 
     @abc.abstractmethod
     def _time_of(self, i: int, t: float | str | None) -> float: ...
@@ -343,6 +357,7 @@ class RunResult(Result):
         return self._made.states(self.n_systems, self.n_bodies, self._units)
 
     _initial: Array
+    _initial_radii: Array
 
     @property
     def elements(self) -> Array:
@@ -389,8 +404,14 @@ class RunResult(Result):
     def sweep(self) -> dict[str, Array]:
         return {}
 
-    def _radii(self) -> Array:
-        return np.nan_to_num(self._made.radii(self.n_systems, self.n_bodies, self._units))
+    def radii(self, t: float | str | None = None) -> Array:
+        gone = np.isnan(self.states(t)[:, :, 1])
+        values, events = np.array(self._initial_radii), self.events
+        columns = [np.asarray(events[name]) for name in ("system", "event", "body_a", "body_b", "ended")]
+        for system, what, a, b, ended in zip(*columns, strict=True):
+            if what in ("collided", "hit_star") and not ended and gone[system, b]:
+                values[system, a] = np.cbrt(values[system, a] ** 3 + values[system, b] ** 3)
+        return np.where(gone, np.nan, values)
 
     def _time_of(self, i: int, t: float | str | None) -> float:
         if t is None or t == "final":
@@ -543,6 +564,20 @@ class FileResult(Result):
         if t is None or t == "final":
             return self._final
         return self._initial if t == "initial" else self._snapshots[self._snapshot(float(t))]
+
+    def radii(self, t: float | str | None = None) -> Array:
+        if t is None or t in ("initial", "final"):
+            return self._radii_of(str(t or "final"))
+        found = self._snapshot_times == self.times[self._snapshot(float(t))]
+        values = np.full((self.n_systems, self.n_bodies), np.nan)
+        values[self._column("snapshots", "system")[found].astype(np.int64)] = self._radii_of("snapshots")[found]
+        return values
+
+    def _radii_of(self, table: str) -> Array:
+        address = self._handle.address
+        values = np.empty((C.shoal_result_n_rows(address, table.encode()), self.n_bodies))
+        self._context.call(C.shoal_result_get_radii, address, table.encode(), None, values.ctypes.data)
+        return values
 
     def _time_of(self, i: int, t: float | str | None) -> float:
         if t is None or t in ("initial", "final"):

@@ -177,6 +177,7 @@ def integrate(
     result = RunResult(made, handle, ensemble.names, units, wanted, snapshots)
     result.logs = [name for name, _ in map(split, [monitors] if isinstance(monitors, (str, Mapping)) else monitors)]
     result.logs = [name for name in result.logs if C.shoal_plan_column_name(handle.address, name.encode(), 0, None)]
+    result._initial_radii = made.radii(ensemble.n_systems, ensemble.n_bodies, units)
     result._initial = made.states(ensemble.n_systems, ensemble.n_bodies, units)
     # A slice ends when all systems have begun; where some go forwards and some backwards there is only one.
     first, last = (float(bound(ensemble._t)) * units.time for bound in (np.min, np.max))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Studies of configs and dictionaries, and their files."""
 
+import importlib.util
 import os
 import pickle
 import signal
@@ -76,6 +77,38 @@ def test_the_same_systems_in_arrays(config):
     arrays = shoal.integrate(ens, 50.0, dt=0.05, monitors="megno")
     assert np.allclose(arrays.states(), result.states(), rtol=1e-8, atol=1e-9)
     assert np.allclose(arrays["megno"], result["megno"], rtol=1e-5)
+
+
+def test_radii_of_a_file(config, tmp_path):
+    """Of its states, at each time: those of `integrate`; a copy that `shoal convert` made of it has them, too."""
+    del config["sweep"][0], config["system"]["bodies"][2]["e"]
+    config["sweep"][0].update({"from": 1.02, "to": 1.6})
+    for body, r in zip(config["system"]["bodies"], (0.005, 0.01, 0.02), strict=True):
+        body["r"] = r
+    config["monitors"] = [{"name": "stop_on_collision", "action": "merge"}]
+    config["integrator"] = {"name": "hybrid", "dt": 0.02}
+    config["output"]["interval"] = 25.0
+    result = shoal.Study(config).run()
+    merged = np.cbrt(0.01**3 + 0.02**3)
+    assert (result.radii("initial") == [0.005, 0.01, 0.02]).all()
+    collided = np.isnan(result.states()[:, 2, 1])
+    assert collided.any() and not collided.all()
+    assert np.allclose(result.radii()[collided][:, :2], [0.005, merged], rtol=1e-15)
+    assert np.isnan(result.radii()[collided][:, 2]).all()
+    assert (result.radii()[~collided] == [0.005, 0.01, 0.02]).all()
+    states = result.states("initial")
+    ens = shoal.Ensemble.from_states(states, r=result.radii("initial"), units=result.units)
+    monitors = config["monitors"]
+    arrays = shoal.integrate(ens, 50.0, "hybrid", dt=0.02, times=result.times, monitors=monitors)
+    for t in ("initial", 0.0, 25.0, "final"):
+        assert np.allclose(arrays.radii(t), result.radii(t), rtol=1e-15, equal_nan=True)
+    assert np.allclose(result.radii(50.0), result.radii(), rtol=1e-15, equal_nan=True)
+    copy = str(tmp_path / "copy.h5")
+    command = [shoal._c.program(), "convert", "--where", "n_final == 2", result.path, copy]
+    subprocess.run(command, check=True, capture_output=True)
+    assert np.allclose(shoal.open(copy).radii(), [0.005, merged, np.nan], equal_nan=True)
+    if importlib.util.find_spec("rebound"):
+        assert result.to_rebound(len(result) - 1).particles[2].r == 0.02
 
 
 def test_files_that_are_none(tmp_path):

@@ -710,6 +710,63 @@ static void elements_and_orbits_are_those_of_the_states(void **state)
     free(script);
 }
 
+/* Twice the speed of a body: more than it takes to escape. */
+static void hasten(double *state, int body)
+{
+    for (int k = 4; k < SHOAL_STATE; ++k) {
+        state[body * SHOAL_STATE + k] *= 2;
+    }
+}
+
+/* A body that is unbound at one of the times is not passed over: its e and inc are drawn, and the legend says it. */
+static void the_unbound_are_drawn_or_named(void **state)
+{
+    const size_t size = 3 * SHOAL_STATE;
+    double at[64];
+
+    (void)state;
+    hasten(result->snapshot + 5 * size, 1);
+    char *script = script_of("elements", 1);
+    assert_int_equal(block_of(script, "b1", 4, at, SHOAL_COUNT(at)), 3);
+    assert_float_equal(at[5], A * (1 + DRIFT), 1e-12);
+    assert_true(isnan(at[9]) && at[10] > 1);
+    assert_float_equal(at[11], INC * 180 / M_PI, 1e-10);
+    assert_int_equal(block_of(script, "b2", 4, at, SHOAL_COUNT(at)), 3);
+    const char *note = strstr(script, " (unbound)'");
+    assert_non_null(note);
+    assert_null(strstr(note + 1, " (unbound)'"));
+    free(script);
+    script = script_of("elements", 0);
+    assert_null(strstr(script, "unbound"));
+    free(script);
+    hasten(result->final + size, 2);
+    script = script_of("orbits", 1);
+    assert_int_equal(block_of(script, "final2", 2, at, SHOAL_COUNT(at)), 0);
+    assert_non_null(strstr(script, " (unbound)'"));
+    free(script);
+}
+
+/* Nobody is bound: still a picture. */
+static void elements_without_an_ellipse_are_a_picture(void **state)
+{
+    char name[512];
+
+    (void)state;
+    if (shoal_plot_missing()) {
+        print_message("%s\n", shoal_plot_missing());
+        skip();
+    }
+    for (long i = 0; i < result->n_snapshots * 2; ++i) {
+        hasten(result->snapshot + i / 2 * 3 * SHOAL_STATE, 1 + (int)(i % 2));
+    }
+    scratch_name(name, sizeof name, "kind.png");
+    const shoal_plot_options options = {.kind = "elements", .system = 1, .picture = name};
+    if (shoal_plot(context, result, &options, NULL) != SHOAL_OK) {
+        fail_msg("%s", shoal_context_message(context));
+    }
+    assert_int_equal(unlink(name), 0);
+}
+
 /* E = -m M / 2a. */
 static void the_error_of_the_energy_leaves_out_jumps(void **state)
 {
@@ -1026,6 +1083,8 @@ int main(void)
         STATES_TEST(survival_counts_systems_while_they_are_followed),
         STATES_TEST(bodies_count_until_they_are_gone),
         STATES_TEST(elements_and_orbits_are_those_of_the_states),
+        STATES_TEST(the_unbound_are_drawn_or_named),
+        STATES_TEST(elements_without_an_ellipse_are_a_picture),
         STATES_TEST(transits_are_compared_with_a_line),
         STATES_TEST(certified_systems_are_told_apart),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),

@@ -637,6 +637,25 @@ run 0 verify two.h5 two.csv -p 1e-15 -v 1e-15
 run 0 convert two.csv one.in --system 7
 grep -q 'central mass (solar) = 0.9' one.in || wrong "big.in: $(cat one.in)"
 run 0 convert one.in back.csv
+run 0 convert two.csv two_days.csv --units AU,Msun,d
+# what time 0 is: a date is one in a big.in, too; any other epoch is told
+while IFS='|' read -r epoch day note; do
+    { printf '# epoch: %s\n# time: 1\n' "$epoch" && sed '/^# time/d' two_days.csv; } >dated.csv
+    run 0 convert dated.csv dated.in --system 7 --force
+    awk -v day="$day" '/^ epoch/ { exit !($5 - day < 1e-8 && day - $5 < 1e-8) }' dated.in || wrong "$epoch: $(grep epoch dated.in)"
+    case $err in *"does not say what time 0 is: the epoch \"$epoch\""*) [ "$note" = told ] ;; *) [ -z "$note" ] ;; esac ||
+        wrong "$epoch: $err"
+done <<EOF
+J2000.0|2451546|
+BJD_TDB 2454833.5|2454834.5|
+MJD 58000|2458001.5|
+JD 2451545 TDB|2451546|
+day 7|8|
+first light|1|told
+day of the launch|1|told
+EOF
+run 0 convert dated.csv dated.txt
+case $err in *"dated.txt does not say what time 0 is: the epoch"*) ;; *) wrong "swarm has no epoch: $err" ;; esac
 run 0 convert study.h5 snapshot.csv --time 10
 grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapshot.csv ||
     wrong "heading: $(head -n 3 snapshot.csv)"

@@ -275,6 +275,10 @@ static shoal_status write_output(shoal_context *context, const convert_options *
         return status;
     }
     note_times(table, options->read.notes);
+    if (*table->epoch && !(format->dates && format->dates(table->epoch))) {
+        fprintf(options->read.notes, "%s does not say what time 0 is: the epoch \"%s\" has no place in it\n", file,
+                table->epoch);
+    }
     shoal_table_convert(table, &units);
     if (format->write) {
         return shoal_table_write(table, file, format->write);

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/formats/observations.h"
 #include "core/formats/table.h"
 
 #define UNITS   "AU, Msun, day, G = 2.959122082855911e-4"
@@ -240,21 +241,34 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     return status;
 }
 
+/* The day that an epoch is: a date; "JD 2451545 TDB", as Horizons has it; "day 5", of a big.in that counts from a day of
+ * its own. NaN: it is none of these. */
+static double day_of(const char *epoch)
+{
+    double day = shoal_time_epoch(epoch);
+    char word[8], number[32], more[16];
+    const int n = sscanf(epoch, "%7s %31s %15s", word, number, more);
+    const bool counted = (n == 2 && strcmp(word, "day") == 0) || (n == 3 && strcmp(word, "JD") == 0);
+    if (isnan(day) && counted && !shoal_number(number, &day))
+        day = NAN;
+    return day;
+}
+
+static bool mercury_dates(const char *epoch)
+{
+    return !isnan(day_of(epoch));
+}
+
 static shoal_status mercury_write(const shoal_table *table, FILE *out)
 {
     const shoal_body *star = table->bodies + table->systems[0].first;
-    const char *number = strchr(table->epoch, ' ');
-    const bool counted = strncmp(table->epoch, "JD ", 3) == 0 || strncmp(table->epoch, "BJD", 3) == 0 ||
-                         strncmp(table->epoch, "day ", 4) == 0;
-    double day = strncmp(table->epoch, "J2000", 5) == 0 ? 2451545.0
-                 : counted && number                    ? shoal_number_read(number, NULL)
-                                                        : 0;
+    double day = day_of(table->epoch);
     if (table->n_systems != 1)
         return shoal_fail(table->context, SHOAL_E_INPUT,
                           "%s: %ld systems: expected one, which --system chooses: MERCURY's "
                           "format",
                           table->path, table->n_systems);
-    day += isnan(table->systems[0].time) ? 0 : table->systems[0].time;
+    day = (isnan(day) ? 0 : day) + (isnan(table->systems[0].time) ? 0 : table->systems[0].time);
     fprintf(out,
             ")O+_06 Big-body initial data  (WARNING: Do not delete this line!!)\n"
             ") Lines beginning with `)' are ignored.\n"
@@ -288,4 +302,5 @@ const shoal_format shoal_format_mercury = {
     .many = true,
     .write = mercury_write,
     .units = UNITS,
+    .dates = mercury_dates,
 };

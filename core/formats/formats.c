@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool any_epoch(const char *epoch)
+{
+    (void)epoch;
+    return true;
+}
+
 static bool csv_is(const char *begin)
 {
     return strncmp(begin, "system,body,", 12) == 0 || strstr(begin, "\nsystem,body,");
@@ -41,6 +47,7 @@ static const shoal_format csv = {
     .is = csv_is,
     .read = csv_read,
     .write = shoal_csv_write,
+    .dates = any_epoch,
 };
 
 static bool hdf5_is(const char *begin)
@@ -102,6 +109,7 @@ static const shoal_format hdf5 = {
     .is = hdf5_is,
     .read = hdf5_read, /* written by shoal_store_write */
     .outcomes = true,
+    .dates = any_epoch,
 };
 
 const shoal_format *const shoal_formats[] = {&csv,

@@ -157,6 +157,8 @@ typedef struct shoal_format {
     bool natural;      /* it does not say its units; by custom G = 1 in them */
     bool components;   /* it says which bodies are gas, dark or stars */
     bool outcomes;     /* it has a table of systems and what became of them */
+    /* whether what is written says that time 0 is this epoch; NULL: it never says what time 0 is */
+    bool (*dates)(const char *epoch);
 } shoal_format;
 
 extern const shoal_format shoal_format_swarm, shoal_format_mercury, shoal_format_exoplanets, shoal_format_horizons,

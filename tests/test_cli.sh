@@ -919,6 +919,31 @@ printf 'a.b,c.d\n1,2\n' >bad.csv
 refused 2 "column 1 = a.b: expected system" run columns.cfg system.file=bad.csv
 end
 
+# A copy knows the forces, on which the elements of dust depend; what is a copy is no run.
+begin cli_convert_keeps_forces
+printf '%s\n' 'units = { length = "AU"; mass = "Msun"; time = "yr"; };' \
+    'system = { bodies = ( { name = "star"; m = 1.0; }, { name = "b"; m = 1e-3; a = 1.0; },
+        { name = "grain"; m = 0.0; a = 3.0; } ); };' \
+    'forces = ( { name = "gr"; }, { name = "radiation"; beta = 0.3; body = "grain"; } );' \
+    'integrator = { name = "gauss_radau"; dt = 0.01; };' 'run = { t_end = 1.0; engine = "cpu"; };' \
+    'output = { file = "dust.h5"; };' >dust.cfg
+run 0 run dust.cfg --quiet
+run 0 query dust.h5 --elements
+elements=$out
+run 0 convert dust.h5 dust_copy.h5
+[ -z "$err" ] || wrong "notes: $err"
+run 0 convert dust_copy.h5 dust_again.h5
+for file in dust_copy.h5 dust_again.h5; do
+    run 0 query "$file" --elements
+    [ "$out" = "$elements" ] || wrong "$file: $out"
+done
+run 0 convert dust_copy.h5 dust.csv
+[ "$err" = "shoal: note: the run of dust_copy.h5 had the forces gr, radiation: a study of dust.csv must name them" ] ||
+    wrong "notes: $err"
+refused 2 "no run made it" run --extend 2 dust_copy.h5
+refused 2 "no run made it" rerun dust_copy.h5 --system 0
+end
+
 begin cli_convert_keeps_units
 printf '%s\n' 'angles = "degrees"; system = { bodies = (
     { name = "sun"; m = 1.0; }, { name = "b"; m = 1e-3; a = 1.0; }, { name = "c"; m = 1e-3; a = 2.0; } ); };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/command/command.h"
+#include "core/config/config.h"
 #include "core/formats/table.h"
 
 typedef struct convert_options {
@@ -250,6 +251,20 @@ static void note_times(const shoal_table *table, FILE *notes)
     }
 }
 
+/* Of the config of the run keep what it says of forces, which a copy's elements depend on; a table has no place for
+ * it. */
+static void keep_forces(const convert_options *options, bool is_result, shoal_table *table)
+{
+    char names[200];
+    char *forces = table->config ? shoal_config_of_forces(table->config, names, sizeof names) : NULL;
+    if (forces && !is_result) {
+        fprintf(options->read.notes, "the run of %s had the forces %s: a study of %s must name them\n",
+                options->files.name[0], names, options->files.name[options->files.n - 1]);
+    }
+    free(table->config);
+    table->config = forces;
+}
+
 static shoal_status write_output(shoal_context *context, const convert_options *options, const shoal_format *format,
                                  shoal_table *table)
 {
@@ -275,6 +290,7 @@ static shoal_status write_output(shoal_context *context, const convert_options *
         return status;
     }
     note_times(table, options->read.notes);
+    keep_forces(options, !format->write, table);
     if (*table->epoch && !(format->dates && format->dates(table->epoch))) {
         fprintf(options->read.notes, "%s does not say what time 0 is: the epoch \"%s\" has no place in it\n", file,
                 table->epoch);

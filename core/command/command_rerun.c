@@ -149,6 +149,9 @@ int rerun_main(int argc, char **argv)
         shoal_context_allow_plugins(context, options.allow_plugins);
         status = shoal_report_read(context, options.file, &result);
     }
+    if (status == SHOAL_OK) {
+        status = shoal_result_check_run(context, result, options.file);
+    }
     while (status == SHOAL_OK && row < result->n_systems && result->id[row] != id) {
         ++row;
     }

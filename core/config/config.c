@@ -158,6 +158,38 @@ char *shoal_config_text(const shoal_config *config)
     return text;
 }
 
+char *shoal_config_of_forces(const char *text, char *names, size_t size)
+{
+    static const char *const groups[] = {"units", "angles", "forces"};
+    char *made = NULL;
+    size_t made_size = 0;
+    config_t tree;
+    config_init(&tree);
+    void *numbers = shoal_numbers_begin();
+    const config_setting_t *forces = shoal_config_parse(&tree, NULL, text) ? config_lookup(&tree, "forces") : NULL;
+    const int n = forces ? config_setting_length(forces) : 0;
+    FILE *out = n > 0 ? open_memstream(&made, &made_size) : NULL;
+    *names = '\0';
+    for (int i = 0; i < n; i++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, size - length, "%s%s", i ? ", " : "",
+                 shoal_config_string(config_setting_get_elem(forces, (unsigned)i), "name", ""));
+    }
+    for (int i = 0; i < SHOAL_COUNT(groups) && out; i++) {
+        const config_setting_t *group = config_lookup(&tree, groups[i]);
+        if (group) {
+            fprintf(out, "%s = ", groups[i]);
+            write_setting(out, group, 0);
+            fputs(";\n", out);
+        }
+    }
+    if (out)
+        fclose(out);
+    shoal_numbers_end(numbers);
+    config_destroy(&tree);
+    return made;
+}
+
 /* The path of a setting from the top: "system.bodies[1].a". */
 static void write_path(FILE *out, const config_setting_t *setting)
 {

@@ -171,6 +171,7 @@ void shoal_table_release(shoal_table *table)
     free(table->systems);
     free(table->names);
     free(table->name_at);
+    free(table->config);
     *table = (shoal_table){0};
 }
 
@@ -210,6 +211,8 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
     }
     snprintf(result->version, sizeof result->version, "%s", shoal_version());
     memcpy(result->epoch, table->epoch, sizeof result->epoch);
+    if (table->config && !(result->config_text = strdup(table->config)))
+        return shoal_table_no_memory(table);
     memcpy(result->body_name, table->names, n_bodies * sizeof *table->names);
     result->units = table->units;
     result->complete = true;
@@ -263,8 +266,9 @@ shoal_status shoal_table_from_result(const shoal_result *result, const bool *cho
     shoal_status status = SHOAL_OK;
     table->units = result->units;
     memcpy(table->epoch, result->epoch, sizeof table->epoch);
+    table->config = result->config_text ? strdup(result->config_text) : NULL;
     table->names = malloc((size_t)result->n_bodies * sizeof *table->names); /* by place, whoever is gone */
-    if (!table->names)
+    if (!table->names || (result->config_text && !table->config))
         return shoal_table_no_memory(table);
     memcpy(table->names, result->body_name, (size_t)result->n_bodies * sizeof *table->names);
     table->n_names = table->room_names = result->n_bodies;

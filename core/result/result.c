@@ -252,6 +252,16 @@ void shoal_result_radii(const shoal_result *result, long s, const double *state,
     }
 }
 
+shoal_status shoal_result_check_run(shoal_context *context, const shoal_result *result, const char *path)
+{
+    return result->plan_line && *result->plan_line
+               ? SHOAL_OK
+               : shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: no run made it: it holds the states that shoal convert copied; a study of these "
+                            "begins with a table of them (shoal convert %s systems.csv)",
+                            path, path);
+}
+
 long shoal_result_first_event(const shoal_result *result, long system)
 {
     long first = 0, end = result->n_events;

@@ -134,6 +134,8 @@ shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result
 void shoal_result_radii(const shoal_result *result, long s, const double *state, double *radius);
 /* The first event of a system, or of a later one, in a result whose events are sorted. */
 long shoal_result_first_event(const shoal_result *result, long system);
+/* Refused: the file is a copy by `shoal convert`, which has no run. */
+shoal_status shoal_result_check_run(shoal_context *context, const shoal_result *result, const char *path);
 /* Index of a column, -1 if there is none. */
 int shoal_result_column(const shoal_result *result, const char *name);
 /* Append an event, its numbers in the user's units. */

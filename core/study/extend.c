@@ -230,6 +230,8 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
     if (!status && !extension->from->complete)
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: its run has not ended: the command that began it goes on",
                             options->file);
+    if (!status)
+        status = shoal_result_check_run(context, extension->from, options->file);
     if (!status && strcmp(extension->from->version, shoal_version()) != 0)
         status = shoal_fail(context, SHOAL_E_INPUT, "%s: expected a file of this version of shoal, %s; its is %s",
                             options->file, shoal_version(), extension->from->version);

@@ -200,8 +200,9 @@ shoal_status shoal_orbit_to_state(shoal_context *context, double mu, const shoal
     long double p_over_r = (1.0L - e) + e * above;
     if (!(p_over_r > 0.0L))
         return shoal_fail(context, SHOAL_E_INPUT,
-                          "f = %g with e = %g: the true anomaly lies beyond the hyperbola's asymptote, %g", orbit->f, e,
-                          acos(-1.0 / e));
+                          "f = %g rad (%g deg) with e = %g: the true anomaly lies beyond the hyperbola's asymptote, "
+                          "%g rad (%g deg)",
+                          orbit->f, orbit->f * 180 / M_PI, e, acos(-1.0 / e), acos(-1.0 / e) * 180 / M_PI);
     long double p = a * (1.0L - e) * (1.0L + e), r = p / p_over_r, speed = sqrtl(mu / p);
     long double cos_f = above - 1.0L, sin_f = 2.0L * sin_half * cos_half;
 

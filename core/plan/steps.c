@@ -230,8 +230,10 @@ static shoal_status refuse_step(const shoal_plan *plan, long system, double dt, 
     shoal_fault *fault = &plan->findings->fault;
     if (dt > 0 && isfinite(dt))
         return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "less than 2^52 steps, not %g", n_steps);
-    if (plan->findings->maker != SHOAL_MAKER_CALLER && dt == 0)
-        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "dt or steps_per_orbit");
+    if (dt == 0)
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "dt or steps_per_orbit%s",
+                            plan->findings->maker == SHOAL_MAKER_CALLER ? " in the options, or a dt of the system"
+                                                                        : "");
     return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "a finite number > 0");
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from ._c import (
 )
 from ._config import Config, Overrides, Recipe, make_recipe
 from ._progress import Watch
-from ._units import Units, plain_setting
+from ._units import Array, Units, plain_setting
 from .ensemble import Ensemble, Made
 from .result import OUTCOMES, FileResult, RunResult
 
@@ -150,13 +151,19 @@ def integrate(
     InterruptedRun
         After Ctrl-C; its `result` has what there is.
     """
+    units = ensemble._units
+    if dt is not None and steps_per_orbit is not None:
+        raise InputError(f"dt = {dt} and steps_per_orbit = {steps_per_orbit}: expected one of them")
+    begin, last = _span(ensemble, float(units.plain(t_end, "time")))
+    wanted = np.atleast_1d(units.plain(times, "time"))
+    _check_times(wanted, begin, last, units.name("time"))
     made = Made(ensemble)
-    units, context = ensemble._units, made.context
+    context = made.context
     for file in plugins:
         context.check(C.shoal_plugin_load(context.address, os.fsencode(file)))
     plan = _Plan(ensemble, context)
     options = plan.options
-    end = float(units.plain(t_end, "time")) * units.time
+    end = last * units.time
     name, settings = split(propagator)
     options.propagator, options.engine, options.threads = name.encode(), engine.encode(), threads
     options.settings, options.n_settings = plan.settings(name, settings)
@@ -167,7 +174,6 @@ def integrate(
         if value is not None:
             setattr(options, key, float(units.plain(value, "time")) * units.time)
     options.steps_per_orbit, options.max_steps = steps_per_orbit or 0.0, max_steps or 0.0
-    wanted = np.atleast_1d(units.plain(times, "time"))
     address = made.handle.address
     handle = context.make(
         "shoal_plan_create", "shoal_plan_destroy", context.address, address, ctypes.byref(options), keeps=made.handle
@@ -179,10 +185,27 @@ def integrate(
     result.logs = [name for name in result.logs if C.shoal_plan_column_name(handle.address, name.encode(), 0, None)]
     result._initial_radii = made.radii(ensemble.n_systems, ensemble.n_bodies, units)
     result._initial = made.states(ensemble.n_systems, ensemble.n_bodies, units)
-    # A slice ends when all systems have begun; where some go forwards and some backwards there is only one.
-    first, last = (float(bound(ensemble._t)) * units.time for bound in (np.min, np.max))
-    _advance(result, last if end >= last else first if end <= first else end, end, progress)
+    _advance(result, begin * units.time, end, progress)
     return result
+
+
+def _span(ensemble: Ensemble, end: float) -> tuple[float, float]:
+    """When all systems have begun, and the end; where some go forwards and some backwards the end alone."""
+    first, last = float(np.min(ensemble._t)), float(np.max(ensemble._t))
+    return (last if end >= last else first if end <= first else end), end
+
+
+def _check_times(times: Array, begin: float, end: float, unit: str) -> None:
+    """Refuse times that are not in order between the two, up to roundings."""
+    since, whence = begin, "when all systems have begun"
+    near, sign = 1e-12 * max(abs(begin), abs(end)), 1 if end >= begin else -1
+    for i, t in enumerate(times if math.isfinite(begin + end) else ()):
+        if not (sign * (t - since) >= -near and sign * (end - t) >= -near):
+            raise InputError(
+                f"times[{i}] = {t:.15g}: expected a time from {since:.15g}, {whence}, to t_end = {end:.15g}"
+                f"{' ' * bool(unit)}{unit}"
+            )
+        since, whence = float(t), "the one before it"
 
 
 def _advance(result: RunResult, start: float, end: float, progress: bool) -> None:

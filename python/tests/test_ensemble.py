@@ -191,6 +191,30 @@ def test_systems_begin_at_different_times():
     assert np.allclose(both["steps"], [100, 50, 100], atol=1)
     with pytest.raises(shoal.InputError, match="expected a time from 25"):
         shoal.integrate(ens, 30.0, dt=0.1, times=[25.0, 10.0])
+    with pytest.raises(
+        shoal.InputError, match="= 10: expected a time from 20, when all systems have begun, to t_end = 30"
+    ):
+        shoal.integrate(ens, 30.0, dt=0.1, times=[10.0])
+
+
+def test_times_and_steps_are_told_in_the_units_of_the_ensemble():
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=1, units="AU, Msun, yr")
+    for end, times, line in (
+        (10.0, [5.0, 12.0], r"times\[1\] = 12: expected a time from 5, the one before it, to t_end = 10 yr"),
+        (10.0, [-5.0], r"times\[0\] = -5: expected a time from 0, when all systems have begun, to t_end = 10 yr"),
+        (-10.0, [5.0], r"times\[0\] = 5: expected a time from 0, when all systems have begun, to t_end = -10 yr"),
+        (10.0, [np.nan], r"times\[0\] = nan: expected a time from 0"),
+    ):
+        with pytest.raises(shoal.InputError, match=line):
+            shoal.integrate(ens, end, dt=0.01, times=times)
+    assert np.isfinite(shoal.integrate(ens, 10.0, dt=0.01, times=[0.0, 10.0]).states(10.0)).all()
+    with pytest.raises(shoal.InputError, match="expected dt or steps_per_orbit"):
+        shoal.integrate(ens, 10.0)
+    with pytest.raises(shoal.InputError, match=r"dt = 0.1 and steps_per_orbit = 20: expected one"):
+        shoal.integrate(ens, 10.0, dt=0.1, steps_per_orbit=20)
+    beyond = shoal.Ensemble.from_elements(m=[1, 1e-5], a=-1, e=2, f=150, angles="degrees")
+    with pytest.warns(UserWarning, match=r"f = 2.61799 rad \(150 deg\).*asymptote, 2.0944 rad \(120 deg\)"):
+        shoal.integrate(beyond, 1.0, dt=0.01)
 
 
 def test_systems_of_different_sizes_and_strides():

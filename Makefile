@@ -136,6 +136,9 @@ arch_lanes_v4 := 8
 arch_lanes_neon := 2
 arch_lanes_any := 1
 
+# What chooses kernels; $B/kernel/choices has it of the last build.
+KERNEL_CHOICES := KERNEL_ARCHS KERNEL_N KERNEL_SOME KERNEL_FEW
+
 # The native width for each body count and for any.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
@@ -244,6 +247,7 @@ compiled_with = $(CC) $(CC_MAJOR) $(filter-out -Werror,$1) $(CFLAGS) $(CPPFLAGS)
 $(eval $(call remember,$B/flags,$(call compiled_with,$(HOST_FLAGS))))
 $(eval $(call remember,$B/kernel/flags,$(call compiled_with,$(KERNEL_FLAGS))))
 $(eval $(call remember,$B/kernel/list,$(KERNELS) $(TILED_KERNELS)))
+$(eval $(call remember,$B/kernel/choices,$(foreach v,$(KERNEL_CHOICES),$v="$(strip $($v))")))
 $(eval $(call remember,$B/texts/list,$(TEXTS)))
 $(eval $(call remember,$B/objects,$(OBJECTS)))
 $(eval $(call remember,$B/tests/list,$(TEST_KERNELS)))
@@ -310,7 +314,7 @@ $(foreach a,$(KERNEL_ARCHS),$(foreach p,0 1 2,$(eval $(call tiled_rule,$a,$p))))
 table_text = $(if $(strip $3),printf 'extern const $1 $2%s;\n' $3; echo;) \
     echo 'const $1 *const $4[] = {'; $(if $(strip $3),printf '    &$2%s$(comma)\n' $3;) echo '    0,'; echo '};'; echo;
 comma := ,
-$B/kernel_table.c: $B/kernel/list
+$B/kernel_table.c: $B/kernel/list $B/kernel/choices
 	$(Q){ echo '/* Made by the Makefile: every kernel set in this build. */'; \
 	  echo '#include "gravitation/tiled/tiled_cpu.h"'; echo '#include "core/kernel/compiled.h"'; echo; \
 	  $(call table_text,shoal_cpu_kernels,shoal_kernels_,$(KERNELS),shoal_cpu_kernel_table) \
@@ -389,12 +393,14 @@ bench-precision:
 	@BUILD=$B tests/bench/precision.sh run $(REBOUND) | tee $B/work_precision.csv
 	@tests/bench/precision.sh plot $B/work_precision.png $B/work_precision.csv
 
-# The demo compiles kernels of this machine's instruction set for many systems, of up to four bodies, and for any number
-# of bodies; a later `make` adds the others.
+# Where nothing is built yet the demo compiles kernels of this machine's instruction set for many systems, of up to four
+# bodies, and for any number of bodies; a later `make` adds the others. What is built keeps its kernels.
 DEMO := $B/demo/sun_jupiter_saturn
+DEMO_KERNELS := $(or $(if $(wildcard $(PROGRAM)),$(strip $(file <$B/kernel/choices))),\
+    KERNEL_ARCHS=native KERNEL_N="2 3 4" KERNEL_FEW=)
 demo:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' tools/deps install demo
-	@+$(submake) parts KERNEL_ARCHS=native KERNEL_N="2 3 4" KERNEL_FEW=
+	@+$(submake) parts $(DEMO_KERNELS)
 	@mkdir -p $B/demo && rm -f $(DEMO).h5 $(DEMO).h5.journal $(DEMO).png
 	@$(PROGRAM) run configs/sun_jupiter_saturn.cfg output.file=$(DEMO).h5
 	@test -t 1 || $(PROGRAM) plot $(DEMO).h5

@@ -42,6 +42,18 @@ begin native_kernels
 out=$($make -s print-KERNEL_ARCHS KERNEL_ARCHS=native 2>&1)
 case $out in v3 | v4 | neon | any) pass ;; *) fail "KERNEL_ARCHS=native is \"$out\"" ;; esac
 
+# The demo keeps the kernels that there are; where nothing is built it compiles a few.
+begin the_demo_takes_no_kernels_away
+mkdir -p "$scratch/there/kernel"
+touch "$scratch/there/shoal"
+echo 'KERNEL_ARCHS="v3 v4" KERNEL_N="2 3 7" KERNEL_SOME="2" KERNEL_FEW="2 3"' >"$scratch/there/kernel/choices"
+kept=$($make -s print-DEMO_KERNELS BUILD="$scratch/there" SAN= 2>&1)
+fresh=$($make -s print-DEMO_KERNELS BUILD="$scratch/none" SAN= 2>&1)
+if [ "$kept" != "$(cat "$scratch/there/kernel/choices")" ]; then fail "not kept: $kept"
+elif [[ $fresh != *'KERNEL_N="2 3 4" KERNEL_FEW='* ]]; then fail "not few: $fresh"
+elif ! grep -q '^KERNEL_ARCHS=".*" KERNEL_N="' "$build/kernel/choices"; then fail "$build says not what it has"
+else pass; fi
+
 # An outer make's BUILD and SAN come through MAKEFLAGS.
 if [ -n "${MAKEFLAGS:-}" ]; then place=; else place=BUILD=$build; fi
 

@@ -45,12 +45,13 @@ END_OF_STUDY
 if nm "$shoal" 2>/dev/null | grep -q __asan_init; then t_end=20000.0; else t_end=100000.0; fi
 long=("run.t_end=$t_end" "output.interval=$t_end" run.checkpoint_s=0.1 'monitors=({name="stop_on_encounter";})')
 
+launch=()
 # ranks N ARGUMENT...: a job of N ranks; each leaves the number of its process in ranks/
 ranks() {
     local n=$1
     shift
     # shellcheck disable=SC2016
-    timeout 200 mpirun --oversubscribe --bind-to none -n "$n" bash -c \
+    timeout 200 mpirun "${launch[@]}" --oversubscribe --bind-to none -n "$n" bash -c \
         'echo $$ >ranks/$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$team" "$@" >out 2>err </dev/null
 }
 said() { head -c 600 out err; }
@@ -64,11 +65,11 @@ is_whole() {
     else pass; fi
     rm -f study.h5
 }
-# in_the_middle N: begin the long study with N ranks in the background; returns when shards are done and others begun
+# in_the_middle N OPTION...: begin the long study with N ranks in the background; returns when shards are done and others begun
 in_the_middle() {
     local i
     rm -f ranks/* study.*h5*
-    ranks "$1" study.cfg --size 3 "${long[@]}" &
+    ranks "$1" study.cfg --size 3 "${@:2}" "${long[@]}" &
     job=$!
     for ((i = 0; i < 1000; i++)); do
         sleep 0.05
@@ -130,6 +131,21 @@ else
         is_whole right/long.h5
     fi
 fi
+
+# Where the launcher lets the others live, they end without the dead one, whichever it is.
+for dead in 2 0; do
+    begin "ranks_end_without_rank_$dead"
+    launch=(--enable-recovery)
+    in_the_middle 4 --patience 4 && kill -9 "$(cat ranks/$dead)" && wait "$job"
+    launch=()
+    for rank in ranks/*; do while kill -0 "$(cat "$rank")" 2>/dev/null; do sleep 0.1; done; done
+    if [ "$dead" -ne 0 ] && ! grep -q '1 of 4 ranks are dead, 1 of 20 shards not done; start again' err
+    then fail "$(said)"
+    elif [ "$dead" -eq 0 ] && [ "$(grep -c '^shoal: rank [123]: rank 0 is dead' err)" -ne 3 ]; then fail "$(said)"
+    elif [ "$(count 'done')" -ne 19 ]; then fail "expected 19 shards to be done" "$("$shoal" status)"
+    elif ! ranks 2 study.cfg "${long[@]}"; then fail "the second start" "$(said)"
+    else is_whole right/long.h5; fi
+done
 
 begin a_rank_that_is_interrupted_ends_in_order
 code=

@@ -7,7 +7,8 @@
  * the end rank 0 merges them. All that is kept is in these files: a job that lost a rank, or was killed, is started
  * again and does what is missing.
  *
- * A rank that fails in a shard draws no more; the others go on.
+ * A rank that fails in a shard draws no more; the others go on. So they do where a rank dies and the launcher lets them
+ * live; at the end they leave without it.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -22,9 +23,11 @@
 typedef struct mpi_options {
     study_words words;
     bool force, quiet, keep;
-    double progress;
+    double progress, patience;
     long size;
 } mpi_options;
+
+enum { PATIENCE = 1000 }; /* key of its option */
 
 static error_t mpi_parse(int key, char *argument, struct argp_state *state)
 {
@@ -36,6 +39,11 @@ static error_t mpi_parse(int key, char *argument, struct argp_state *state)
     case 'q': options->quiet = true; return 0;
     case 'k': options->keep = true; return 0;
     case 'p': options->progress = parse_progress("shoal-mpi", argument); return 0;
+    case PATIENCE:
+        if (!shoal_number(argument, &options->patience) || !(options->patience >= 2)) {
+            exit(usage_error("shoal-mpi: --patience: \"%s\": expected a number of seconds >= 2", argument));
+        }
+        return 0;
     case 's':
         options->size = strtol(argument, &end, 10);
         if (end == argument || *end || options->size < 1) {
@@ -55,6 +63,7 @@ static const struct argp mpi_argp = {
     .options =
         (const struct argp_option[]){
             {"size", 's', "N", 0, "Systems of a shard, at most (chosen by the number of systems, ranks, threads)", 0},
+            {"patience", PATIENCE, "SECONDS", 0, "A rank without a sign of life for so long is dead (default 60)", 0},
             {"keep", 'k', 0, 0, "Keep the files of the shards after the merge", 0},
             {"force", 'f', 0, 0, "Replace an output file that exists, and shards of another study", 0},
             {"quiet", 'q', 0, 0, "Print nothing but warnings and errors", 0},
@@ -78,7 +87,7 @@ typedef struct orders {
 } orders;
 
 /* What ranks have done; added up at the end. */
-enum { SHARDS_FAILED, INTERRUPTED, STEPS, BUSY, TALLIES };
+enum { SHARDS_FAILED, INTERRUPTED, STEPS, BUSY };
 
 typedef struct worker {
     team *team;
@@ -87,7 +96,7 @@ typedef struct worker {
     shoal_shards shards;
     shoal_progress last;
     double told;
-    double tally[TALLIES];
+    double tally[TEAM_NUMBERS];
 } worker;
 
 static int look(const shoal_progress *progress, void *user)
@@ -150,6 +159,7 @@ static void work(worker *self)
             self->tally[SHARDS_FAILED]++;
             break;
         }
+        team_did(self->team);
     }
     self->tally[BUSY] = shoal_seconds() - began;
     self->tally[INTERRUPTED] = stop_was_asked();
@@ -202,9 +212,14 @@ fail:
     return code;
 }
 
-/* Merge, if all is done. sum: of all ranks. Returns the exit status. */
-static int finish(worker *self, const char *output, const double *sum, double seconds)
+/* Merge, if all is done. began: when. Returns the exit status. */
+static int finish(worker *self, const char *output, double began)
 {
+    double sum[TEAM_NUMBERS] = {0};
+    long done;
+    const int n_dead = team_gather(self->team, sum, &done);
+    const double seconds = shoal_seconds() - began;
+    watch_signals(false);
     shoal_result *result = NULL;
     shoal_status status;
     if (sum[INTERRUPTED] > 0)
@@ -212,6 +227,10 @@ static int finish(worker *self, const char *output, const double *sum, double se
     else if (sum[SHARDS_FAILED] > 0)
         status = shoal_fail(self->context, SHOAL_E_FILE, "%s: shards that failed: %.0f; start again to go on", output,
                             sum[SHARDS_FAILED]);
+    else if (done < self->shards.n_todo)
+        status = shoal_fail(self->context, SHOAL_E_FILE,
+                            "%s: %d of %d ranks are dead, %ld of %ld shards not done; start again to go on", output,
+                            n_dead, self->team->n_ranks, self->shards.n_todo - done, self->shards.n_todo);
     else if (self->shards.n > 1)
         status = shoal_shards_join(self->context, output, self->shards.n, self->options->keep, &result);
     else
@@ -272,10 +291,26 @@ static int share_orders(worker *self, int code)
     return EXIT_OK;
 }
 
+/* Part from the other ranks. Without one of them MPI_Finalize would wait for ever: the process ends here. */
+static void end_team(team *of, int code)
+{
+    const team_end end = team_part(of);
+    if (end == TEAM_WHOLE) {
+        team_close(of);
+        return;
+    }
+    if (end == TEAM_LOST_FIRST) {
+        (void)fprintf(stderr, "shoal: rank %d: rank 0 is dead; start again to go on\n", of->rank);
+        code = EXIT_FAILED;
+    }
+    fflush(NULL);
+    _exit(code);
+}
+
 int main(int argc, char **argv)
 {
     int provided, rank;
-    mpi_options options = {.progress = PROGRESS_SECONDS};
+    mpi_options options = {.progress = PROGRESS_SECONDS, .patience = 60};
     team all;
     char *output = NULL;
 
@@ -285,19 +320,16 @@ int main(int argc, char **argv)
     read_options(argc, argv, rank, &options);
     if (provided < MPI_THREAD_SERIALIZED)
         return rank ? EXIT_OK : (usage_error("this MPI serves one thread only"), EXIT_UNSUPPORTED);
-    team_begin(&all);
+    team_begin(&all, options.patience);
     worker self = {.team = &all, .options = &options};
     int code = share_orders(&self, rank == 0 ? prepare(&self, &output) : EXIT_OK);
     if (code == EXIT_OK) {
-        double sum[TALLIES] = {0};
         const double began = shoal_seconds();
         team_open(&all);
         work(&self);
-        team_close(&all);
-        watch_signals(false);
-        MPI_Reduce(self.tally, sum, TALLIES, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-        code = rank == 0 ? finish(&self, output, sum, shoal_seconds() - began) : EXIT_OK;
-        team_meet(); /* or a rank that ends early waits on its core */
+        team_report(&all, self.tally);
+        code = rank == 0 ? finish(&self, output, began) : EXIT_OK;
+        end_team(&all, code);
     }
     free(output);
     free(self.shards.todo);

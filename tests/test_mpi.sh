@@ -65,7 +65,8 @@ is_whole() {
     else pass; fi
     rm -f study.h5
 }
-# in_the_middle N OPTION...: begin the long study with N ranks in the background; returns when shards are done and others begun
+# in_the_middle N OPTION...: begin the long study with N ranks in the background; returns when shards are done and
+# others begun
 in_the_middle() {
     local i
     rm -f ranks/* study.*h5*

@@ -241,8 +241,8 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     return status;
 }
 
-/* The day that an epoch is: a date; "JD 2451545 TDB", as Horizons has it; "day 5", of a big.in that counts from a day of
- * its own. NaN: it is none of these. */
+/* The day that an epoch is: a date; "JD 2451545 TDB", as Horizons has it; "day 5", of a big.in that counts from a day
+ * of its own. NaN: it is none of these. */
 static double day_of(const char *epoch)
 {
     double day = shoal_time_epoch(epoch);

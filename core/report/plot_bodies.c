@@ -61,8 +61,8 @@ static bool read_orbits(const shoal_result *result, long system, const double *s
     return true;
 }
 
-/* "plot $b1 ... title 'b', $b2 ...": a curve for each body but the first. unbound [n_bodies]: whether a body is, which its
- * title says; NULL: no titles. */
+/* "plot $b1 ... title 'b', $b2 ...": a curve for each body but the first. unbound [n_bodies]: whether a body is, which
+ * its title says; NULL: no titles. */
 static void plot_bodies(FILE *script, const shoal_result *result, long system, const char *prefix, const char *how,
                         const bool *unbound)
 {

@@ -20,6 +20,9 @@ static const shoal_parameter parameters[frequency_PARAMETERS] = {
     [FREQUENCY_ELEMENTS] = {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbit refers to"},
     [FREQUENCY_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL,
                          "look at every so-many-th step: more than twice in a period, 1100 times in the run"},
+    [FREQUENCY_BODIES] =
+        {"bodies", SHOAL_CHOICE, "", FREQUENCY_ONE, 0, 1, "one|all",
+         "all: every body but the first, with columns of each, COLUMN_BODY; the key `body` is not read"},
 };
 
 static const double initial[frequency_SLOTS] = {[FREQUENCY_ARGUMENT] = NAN};
@@ -27,12 +30,20 @@ static const double initial[frequency_SLOTS] = {[FREQUENCY_ARGUMENT] = NAN};
 static const double nothing[frequency_PART_SLOTS] = {
     [2 * FREQUENCY_PLACES - 2] = NAN,
     [FREQUENCY_RECORD_HALF + 2 * FREQUENCY_PLACES - 2] = NAN,
+    [FREQUENCY_RECORD_SLOTS + FREQUENCY_ARGUMENT - 1] = NAN,
 };
+
+static shoal_monitor_parts parts_for(const double *p)
+{
+    return p[FREQUENCY_BODIES] == FREQUENCY_ALL ? SHOAL_BODIES : SHOAL_ONE_PART;
+}
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 {
     (void)ensemble;
-    return p[FREQUENCY_BODY] == 0 ? "body 0 is what the others move about: it has no orbit" : NULL;
+    return p[FREQUENCY_BODY] == 0 && p[FREQUENCY_BODIES] == FREQUENCY_ONE
+               ? "body 0 is what the others move about: it has no orbit"
+               : NULL;
 }
 
 enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 6 };
@@ -145,12 +156,12 @@ static double drift(const double *record, const double *p)
 
 static const shoal_monitor_column columns[] = {
     {"frequency", "frequency", "leading frequency of a body's orbit in the first half of the run", first,
-     SHOAL_OF_LEAST},
-    {"frequency_second", "frequency", "the same in the second half", second, SHOAL_OF_LEAST},
+     SHOAL_OF_EACH},
+    {"frequency_second", "frequency", "the same in the second half", second, SHOAL_OF_EACH},
     {"frequency_amplitude", "", "amplitude of that line in the first half, of exp(i lambda), e or sin(i/2)", size,
-     SHOAL_OF_LEAST},
+     SHOAL_OF_EACH},
     {"log_frequency_drift", "", "log10 |df / f|, of the change of the frequency from one half to the other", drift,
-     SHOAL_OF_LEAST},
+     SHOAL_OF_EACH},
 };
 
 const shoal_monitor shoal_monitor_frequency = {
@@ -163,6 +174,7 @@ const shoal_monitor shoal_monitor_frequency = {
     .n_slots = SHOAL_COUNT(initial),
     .initial = initial,
     .parts = SHOAL_ONE_PART,
+    .parts_for = parts_for,
     .n_part_slots = SHOAL_COUNT(nothing),
     .part_initial = nothing,
     .parameters = parameters,

@@ -20,7 +20,9 @@
  * Integrals over time are sums over looks, each times the time since the one before: there have to be more than two
  * looks in a period of z, and 16 in a block.
  */
-enum { FREQUENCY_BODY, FREQUENCY_OF, FREQUENCY_ELEMENTS, FREQUENCY_EVERY, frequency_PARAMETERS };
+enum { FREQUENCY_BODY, FREQUENCY_OF, FREQUENCY_ELEMENTS, FREQUENCY_EVERY, FREQUENCY_BODIES, frequency_PARAMETERS };
+/* choices of `bodies` */
+enum { FREQUENCY_ONE, FREQUENCY_ALL };
 /* choices of `of` */
 enum { FREQUENCY_OF_LONGITUDE, FREQUENCY_OF_PERICENTRE, FREQUENCY_OF_NODE };
 enum {
@@ -45,14 +47,15 @@ enum {
     FREQUENCY_SEEN = FREQUENCY_IM + 4,
     frequency_SLOTS
 };
-/* slots of the record: of each half the sums about its places, then its sigma; the length of a block, and the looks up
- * to the last place */
+/* slots of a record: of each half the sums about its places, then its sigma; the length of a block, and the looks up
+ * to the last place. Where all bodies are followed, each has a record, and then its own slots but the first. */
 enum {
     FREQUENCY_RECORD_SIGMA = 2 * FREQUENCY_PLACES,
     FREQUENCY_RECORD_HALF,
     FREQUENCY_RECORD_BLOCK = 2 * FREQUENCY_RECORD_HALF,
     FREQUENCY_RECORD_SEEN,
-    frequency_PART_SLOTS
+    FREQUENCY_RECORD_SLOTS,
+    frequency_PART_SLOTS = FREQUENCY_RECORD_SLOTS + frequency_SLOTS - 1
 };
 
 enum { frequency_LEFT = FREQUENCY_LEFT };
@@ -69,20 +72,11 @@ typedef struct frequency_sight {
     real rate;     /* at which it turns, about */
 } frequency_sight;
 
-LANE_FN frequency_sight frequency_look(const shoal_kernel_args *k, const lane_view *view)
+LANE_FN frequency_sight frequency_look(lane_pair motion, real mu, mask there, int of)
 {
-    const double *p = k->monitor[SHOAL_MONITOR_frequency];
-    const int body = (int)p[FREQUENCY_BODY], of = (int)p[FREQUENCY_OF];
-    const real *m = view->m, *w = view->after;
-    orbit_focus focus = orbit_first_focus(view->n, m, w);
-    lane_pair motion = pair_relative(view->n, w, 0, body);
     frequency_sight sight;
-    real mu = lane_set(1.0);
-    LANE_KEEP_ROLLED
-    for (int i = 1; i <= body; i++)
-        motion = orbit_motion(k, view->n, m, w, i, (int)p[FREQUENCY_ELEMENTS], &focus, &mu);
     const lane_orbit orbit = orbit_elements(motion, mu);
-    sight.bound = is_there(m[body]) & (orbit.inverse_a > lane_set(0.0));
+    sight.bound = there & (orbit.inverse_a > lane_set(0.0));
     sight.rate = lane_set(0.0);
     if (of == FREQUENCY_OF_NODE) {
         const real scale = lane_rsqrt(2.0 * orbit.l * (orbit.l + orbit.lz));
@@ -103,11 +97,11 @@ LANE_FN frequency_sight frequency_look(const shoal_kernel_args *k, const lane_vi
     return sight;
 }
 
-/* The place that gets no more from this block on goes to the record, and the others move on. */
-LANE_FN void frequency_keep(const shoal_kernel_args *k, const lane_view *view, mask where, real *slots)
+/* The place that gets no more from this block on goes to the record, which begins at that slot, and the others move
+ * on. */
+LANE_FN void frequency_keep(const shoal_kernel_args *k, const lane_view *view, int at, mask where, real *slots)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0), half_of = lane_set((double)FREQUENCY_BLOCKS);
-    const int at = part_slot(k, SHOAL_MONITOR_frequency, frequency_SLOTS, frequency_PART_SLOTS, 0);
     const mask second = slots[FREQUENCY_BLOCK] >= half_of;
     const real first = lane_select(second, lane_set((double)(at + FREQUENCY_RECORD_HALF)), lane_set((double)at));
     const real block = lane_select(second, slots[FREQUENCY_BLOCK] - half_of, slots[FREQUENCY_BLOCK]);
@@ -146,21 +140,18 @@ LANE_FN void frequency_lead(frequency_sight sight, mask lead, real s, real passe
                                          slots[FREQUENCY_SIGMA]);
 }
 
-LANE_FN void frequency_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+/* A body is seen, in the lanes `due`; record: where its record begins. */
+LANE_FN void frequency_see(const shoal_kernel_args *k, const lane_view *view, frequency_sight sight, mask due,
+                           int record, real *slots)
 {
     const real zero = lane_set(0.0), one = lane_set(1.0);
-    const mask due = monitor_due(view, k->monitor[SHOAL_MONITOR_frequency][FREQUENCY_EVERY], &slots[FREQUENCY_LEFT]);
-    (void)event;
-    if (!lane_any(due))
-        return;
-    const frequency_sight sight = frequency_look(k, view);
     const real at = view->phase * (2.0 * FREQUENCY_BLOCKS),
                block = lane_min(lane_floor(at), lane_set(2.0 * FREQUENCY_BLOCKS - 1.0)), x = at - block;
     const mask second = block >= lane_set((double)FREQUENCY_BLOCKS);
     for (mask late = due & (slots[FREQUENCY_BLOCK] < block); lane_any(late);
          late = due & (slots[FREQUENCY_BLOCK] < block)) {
         const mask anew = late & (slots[FREQUENCY_BLOCK] == lane_set(FREQUENCY_BLOCKS - 1.0));
-        frequency_keep(k, view, late, slots);
+        frequency_keep(k, view, record, late, slots);
         slots[FREQUENCY_WEIGHT] = lane_select(anew, zero, slots[FREQUENCY_WEIGHT]);
         slots[FREQUENCY_TURNED] = lane_select(anew, zero, slots[FREQUENCY_TURNED]);
     }
@@ -188,6 +179,40 @@ LANE_FN void frequency_watch(const shoal_kernel_args *k, const lane_view *view, 
     for (int q = 0; q < 4; q++) {
         slots[FREQUENCY_RE + q] = lane_fma(sixth * piece[q], lane_select(sums, re, zero), slots[FREQUENCY_RE + q]);
         slots[FREQUENCY_IM + q] = lane_fma(sixth * piece[q], lane_select(sums, im, zero), slots[FREQUENCY_IM + q]);
+    }
+}
+
+LANE_FN void frequency_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
+{
+    const double *p = k->monitor[SHOAL_MONITOR_frequency];
+    const mask due = monitor_due(view, p[FREQUENCY_EVERY], &slots[FREQUENCY_LEFT]);
+    (void)event;
+    if (!lane_any(due))
+        return;
+    const bool all = (int)p[FREQUENCY_BODIES] == FREQUENCY_ALL;
+    const int first = all ? 1 : (int)p[FREQUENCY_BODY], last = all ? view->n - 1 : first;
+    const real *m = view->m, *w = view->after;
+    orbit_focus focus = orbit_first_focus(view->n, m, w);
+    real own[frequency_SLOTS], mu;
+    LANE_KEEP_ROLLED
+    for (int i = 1; i <= last; i++) {
+        const lane_pair motion = orbit_motion(k, view->n, m, w, i, (int)p[FREQUENCY_ELEMENTS], &focus, &mu);
+        if (i < first)
+            continue;
+        const frequency_sight sight = frequency_look(motion, mu, is_there(m[i]), (int)p[FREQUENCY_OF]);
+        const int record = part_slot(k, SHOAL_MONITOR_frequency, frequency_SLOTS, frequency_PART_SLOTS, i - first);
+        const int at = record + FREQUENCY_RECORD_SLOTS - 1; /* of own[0], which is none */
+        LANE_UNROLL_FULLY
+        for (int q = 1; q < frequency_SLOTS; q++)
+            own[q] = all ? lane_load(k->watch, view->id, at + q, k->n_watch) : slots[q];
+        frequency_see(k, view, sight, due, record, own);
+        LANE_UNROLL_FULLY
+        for (int q = 1; q < frequency_SLOTS; q++) {
+            if (all)
+                lane_store(k->watch, view->id, at + q, k->n_watch, due, own[q]);
+            else
+                slots[q] = own[q];
+        }
     }
 }
 

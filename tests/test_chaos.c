@@ -192,6 +192,47 @@ static void frequencies_are_those_of_dense_output(void **state)
     }
 }
 
+/* With bodies = all each body has the columns that it has where it is followed alone, to the last bit, also of a run in
+ * parts. */
+static void all_bodies_are_followed_as_each_alone(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const columns[] = {"frequency", "frequency_second", "frequency_amplitude",
+                                          "log_frequency_drift"};
+    static const char *const of[] = {"longitude", "pericentre"};
+    shoal_body bodies[6];
+    saturn_at(context, 9.5, 0.05, 0.02, bodies);
+    saturn_at(context, 8.0, 0.1, 0.02, bodies + 3);
+    for (int o = 0; o < SHOAL_COUNT(of); o++) {
+        shoal_options options = {.propagator = "mvs", .dt = 1, .t_end = 20000.3, .engine = "cpu"};
+        double alone[2][2][SHOAL_COUNT(columns)];
+        for (int body = 0; body <= 2; body++) { /* 0: all */
+            const shoal_setting settings[] = {{.name = "of", .choice = of[o]},
+                                              {.name = "every", .value = 3},
+                                              body ? (shoal_setting){.name = "body", .value = body}
+                                                   : (shoal_setting){.name = "bodies", .choice = "all"}};
+            const shoal_plug_options monitor = {"frequency", settings, SHOAL_COUNT(settings)};
+            options.monitors = &monitor;
+            options.n_monitors = 1;
+            struct motion motion = motion_begin(context, 2, 3, NULL, NULL, &options, bodies);
+            for (int part = body ? 8 : 1; part <= 8; part++)
+                assert_ok(context, shoal_plan_integrate(motion.plan, options.t_end * part / 8));
+            for (int i = 0; i < 4 * SHOAL_COUNT(columns); i++) {
+                const int system = i % 2, which = body ? body : 1 + i / 2 % 2, c = i / 4;
+                char name[SHOAL_COLUMN_SIZE];
+                snprintf(name, sizeof name, body ? "%s" : "%s_%d", columns[c], which);
+                const double value = shoal_plan_column(motion.plan, name, system);
+                assert_true(isfinite(value));
+                if (body == 0)
+                    alone[system][which - 1][c] = value;
+                assert_true(value == alone[system][which - 1][c]);
+            }
+            assert_true(isnan(shoal_plan_column(motion.plan, body ? "frequency_1" : "frequency", 0)));
+            motion_end(&motion);
+        }
+    }
+}
+
 /* A run with too few looks has none, nor one that ends in the first half. */
 static void without_looks_there_is_no_frequency(void **state)
 {
@@ -492,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_kepler_orbit_has_its_mean_motion),
         cmocka_unit_test(a_line_is_found),
         cmocka_unit_test(frequencies_are_those_of_dense_output),
+        cmocka_unit_test(all_bodies_are_followed_as_each_alone),
         cmocka_unit_test(without_looks_there_is_no_frequency),
         cmocka_unit_test(indicators_agree),
         cmocka_unit_test(vectors_span_a_volume),

@@ -642,8 +642,9 @@ run 0 convert two.csv two_days.csv --units AU,Msun,d
 while IFS='|' read -r epoch day note; do
     { printf '# epoch: %s\n# time: 1\n' "$epoch" && sed '/^# time/d' two_days.csv; } >dated.csv
     run 0 convert dated.csv dated.in --system 7 --force
-    awk -v day="$day" '/^ epoch/ { exit !($5 - day < 1e-8 && day - $5 < 1e-8) }' dated.in || wrong "$epoch: $(grep epoch dated.in)"
-    case $err in *"does not say what time 0 is: the epoch \"$epoch\""*) [ "$note" = told ] ;; *) [ -z "$note" ] ;; esac ||
+    awk -v day="$day" '/^ epoch/ { exit !($5 - day < 1e-8 && day - $5 < 1e-8) }' dated.in ||
+        wrong "$epoch: $(grep epoch dated.in)"
+    case $err in *"what time 0 is: the epoch \"$epoch\""*) [ "$note" = told ] ;; *) [ -z "$note" ] ;; esac ||
         wrong "$epoch: $err"
 done <<EOF
 J2000.0|2451546|
@@ -840,6 +841,20 @@ sed 's/"c "/"$(touch pwned)"/g' names.cfg >odd.cfg
 run 0 run odd.cfg --quiet
 offers '\$\(touch\ pwned\).e' shoal plot odd.h5 --column '$'
 [ ! -e pwned ] || wrong "a name was run"
+end
+
+# A monitor whose columns depend on its parameters.
+begin cli_frequencies_of_all_bodies
+for which in 'body = "b"' 'body = "c"' 'bodies = "all"'; do
+    run 0 run study.cfg "monitors=({ name = \"frequency\"; $which; })" run.t_end=200.0 output.file=all.h5 -q --force
+    run 0 query all.h5 --systems-table
+    case $which in
+    *'"b"') printf '%s\n' "$out" | cut -d, -f11 | sed 's/frequency/&_b/' >b.txt ;;
+    *'"c"') printf '%s\n' "$out" | cut -d, -f11 | sed 's/frequency/&_c/' >c.txt ;;
+    esac
+done
+printf '%s\n' "$out" | cut -d, -f11,12 | cmp -s - <(paste -d, b.txt c.txt) || wrong "not those of each alone: $out"
+head -n 1 <<<"$out" | grep -q ',c.e,frequency_b,frequency_c,frequency_second_b,frequency_second_c,' || wrong "$out"
 end
 
 begin cli_extend

@@ -314,7 +314,7 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
         plan->choice.monitors |= 1 << index;
         plan->args.watch_offset[index] = plan->args.n_watch;
         plan->args.n_watch += type->n_slots +
-                              type->n_part_slots * shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+                              type->n_part_slots * shoal_monitor_n_parts(type, values, plan->ensemble->n_bodies);
         plan->choice.variational |= type->tangent;
         if (type->tangent)
             plan->n_vectors = (int)says(type, values, "vectors");

@@ -21,9 +21,10 @@ static bool each_column(const shoal_plan *plan, bool (*take)(void *user, const c
     const int n_bodies = plan->ensemble->n_bodies;
     for (int m = 0; monitors[m]; m++)
         for (int c = 0; plan->choice.monitors & (1 << m) && c < monitors[m]->n_columns; c++)
-            for (int part = 0; part < shoal_monitor_n_of(monitors[m], c, n_bodies); part++) {
+            for (int part = 0; part < shoal_monitor_n_of(monitors[m], plan->args.monitor[m], c, n_bodies); part++) {
+                const shoal_monitor_place of = {monitors[m], plan->args.monitor[m], c, part, n_bodies};
                 char name[SHOAL_COLUMN_SIZE];
-                shoal_monitor_column_name(monitors[m], c, part, n_bodies, NULL, name);
+                shoal_monitor_column_name(&of, NULL, name);
                 *place = (column_place){m, c, part};
                 if (take(user, name))
                     return true;

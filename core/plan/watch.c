@@ -19,8 +19,8 @@ void shoal_plan_watch_bodies(shoal_plan *plan, long system)
         double slots[2 * SHOAL_MAX_SLOTS];
         if (!(plan->choice.monitors & (1 << index)) || !monitors[index]->begin)
             continue;
-        const int n = monitors[index]->n_slots +
-                      (monitors[index]->parts == SHOAL_ONE_PART ? monitors[index]->n_part_slots : 0);
+        const bool one = shoal_monitor_parts_of(monitors[index], plan->args.monitor[index]) == SHOAL_ONE_PART;
+        const int n = monitors[index]->n_slots + (one ? monitors[index]->n_part_slots : 0);
         for (int slot = 0; slot < n; slot++)
             slots[slot] = *watch_slot(plan, index, system, slot);
         monitors[index]->begin(plan->ensemble, system, slots);
@@ -35,7 +35,7 @@ void shoal_plan_watch_begin(shoal_plan *plan)
         const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
         if (!(plan->choice.monitors & (1 << index)))
             continue;
-        const int n_parts = shoal_monitor_n_parts(type, plan->ensemble->n_bodies);
+        const int n_parts = shoal_monitor_n_parts(type, plan->args.monitor[index], plan->ensemble->n_bodies);
         for (long system = 0; system < plan->ensemble->n_chunks * SHOAL_CHUNK; system++) {
             for (int slot = 0; slot < type->n_slots; slot++)
                 *watch_slot(plan, index, system, slot) = type->initial ? type->initial[slot] : 0;
@@ -80,7 +80,8 @@ double shoal_plan_column_value(const shoal_plan *plan, int monitor, int column, 
         return shoal_plan_vectors_value(plan, type, column, system);
     if (asked->of == SHOAL_OF_LEAST) {
         part = 0;
-        for (int i = 1; i < shoal_monitor_n_parts(type, plan->ensemble->n_bodies); i++) {
+        const int n_parts = shoal_monitor_n_parts(type, plan->args.monitor[monitor], plan->ensemble->n_bodies);
+        for (int i = 1; i < n_parts; i++) {
             const double *least = watch_slot(plan, monitor, system, type->n_slots + part * n);
             part = *watch_slot(plan, monitor, system, type->n_slots + i * n) < *least ? i : part;
         }

@@ -55,7 +55,7 @@ typedef struct shoal_parameter {
 typedef enum shoal_monitor_parts { SHOAL_NO_PARTS, SHOAL_BODIES, SHOAL_PAIRS, SHOAL_ONE_PART } shoal_monitor_parts;
 
 /* The slots from which a column is made: the monitor's own; those of each part, which gives a column for every part,
- * NAME_BODY or NAME_BODY_BODY; or those of the part with the least first slot. */
+ * NAME_BODY or NAME_BODY_BODY (NAME for SHOAL_ONE_PART); or those of the part with the least first slot. */
 typedef enum shoal_monitor_of { SHOAL_OF_SYSTEM, SHOAL_OF_EACH, SHOAL_OF_LEAST } shoal_monitor_of;
 
 /* A column of the results that a monitor gives for each system, from its slots at the end of the run. */
@@ -143,6 +143,8 @@ typedef struct shoal_monitor {
      * n], positions and velocities in the coordinates of the propagator; it may change them. It may be NULL. */
     double (*of_vectors)(int column, int n_vectors, int n, double *vectors);
     int first_of_vectors;
+    /* What parts it has with these parameters, where that depends on them, never SHOAL_NO_PARTS; NULL: `parts`. */
+    shoal_monitor_parts (*parts_for)(const double *parameters);
 } shoal_monitor;
 
 /* A force on the bodies of a system beside Newton's. */

@@ -173,33 +173,42 @@ const char *shoal_plug_setting(const shoal_context *context, const char *plug, i
     return parameters[i].name;
 }
 
-int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies)
+shoal_monitor_parts shoal_monitor_parts_of(const shoal_monitor *monitor, const double *parameters)
 {
-    return monitor->parts == SHOAL_BODIES  ? n_bodies - 1
-           : monitor->parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies)
-                                           : monitor->parts == SHOAL_ONE_PART;
+    return monitor->parts_for ? monitor->parts_for(parameters) : monitor->parts;
 }
 
-int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies)
+int shoal_monitor_n_parts(const shoal_monitor *monitor, const double *parameters, int n_bodies)
+{
+    const shoal_monitor_parts parts = shoal_monitor_parts_of(monitor, parameters);
+    return parts == SHOAL_BODIES  ? n_bodies - 1
+           : parts == SHOAL_PAIRS ? SHOAL_N_PAIRS(n_bodies)
+                                  : parts == SHOAL_ONE_PART;
+}
+
+int shoal_monitor_n_of(const shoal_monitor *monitor, const double *parameters, int column, int n_bodies)
 {
     if (monitor->columns[column].of != SHOAL_OF_EACH)
         return 1;
-    return monitor->parts == SHOAL_PAIRS && n_bodies > SHOAL_MAX_PAIRED ? 0 : shoal_monitor_n_parts(monitor, n_bodies);
+    return shoal_monitor_parts_of(monitor, parameters) == SHOAL_PAIRS && n_bodies > SHOAL_MAX_PAIRED
+               ? 0
+               : shoal_monitor_n_parts(monitor, parameters, n_bodies);
 }
 
-void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int part, int n_bodies,
-                               char (*body_name)[SHOAL_NAME_SIZE], char name[SHOAL_COLUMN_SIZE])
+void shoal_monitor_column_name(const shoal_monitor_place *of, char (*body_name)[SHOAL_NAME_SIZE],
+                               char name[SHOAL_COLUMN_SIZE])
 {
-    int bodies[2] = {part + 1, 0}, n = monitor->columns[column].of != SHOAL_OF_EACH ? 0
-                                       : monitor->parts == SHOAL_PAIRS              ? 2
-                                                                                    : 1;
-    for (int i = 0; n == 2 && i < n_bodies; i++)
-        for (int j = i + 1; j < n_bodies; j++)
-            if (SHOAL_PAIR(n_bodies, i, j) == part) {
+    const shoal_monitor_column *column = &of->monitor->columns[of->column];
+    const shoal_monitor_parts parts = shoal_monitor_parts_of(of->monitor, of->parameters);
+    int bodies[2] = {of->part + 1, 0};
+    const int n = column->of != SHOAL_OF_EACH || parts == SHOAL_ONE_PART ? 0 : parts == SHOAL_PAIRS ? 2 : 1;
+    for (int i = 0; n == 2 && i < of->n_bodies; i++)
+        for (int j = i + 1; j < of->n_bodies; j++)
+            if (SHOAL_PAIR(of->n_bodies, i, j) == of->part) {
                 bodies[0] = i;
                 bodies[1] = j;
             }
-    int used = snprintf(name, SHOAL_COLUMN_SIZE, "%s", monitor->columns[column].name);
+    int used = snprintf(name, SHOAL_COLUMN_SIZE, "%s", column->name);
     for (int k = 0; k < n && used < SHOAL_COLUMN_SIZE; k++)
         used += body_name ? snprintf(name + used, SHOAL_COLUMN_SIZE - (size_t)used, "_%s", body_name[bodies[k]])
                           : snprintf(name + used, SHOAL_COLUMN_SIZE - (size_t)used, "_%d", bodies[k]);

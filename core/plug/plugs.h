@@ -58,15 +58,23 @@ int shoal_force_find(const shoal_context *context, const char *name);
 int shoal_propagator_names(const shoal_context *context, const char **names, int limit);
 int shoal_monitor_names(const shoal_context *context, const char **names, int limit);
 
-#define SHOAL_MAX_SLOTS 128 /* of a monitor, and of each of its parts */
+#define SHOAL_MAX_SLOTS 144 /* of a monitor, and of each of its parts */
 
-/* How many parts of a system a monitor has slots for; how many columns of a result its column `column` is. */
-int shoal_monitor_n_parts(const shoal_monitor *monitor, int n_bodies);
-int shoal_monitor_n_of(const shoal_monitor *monitor, int column, int n_bodies);
+/* Of a monitor with these parameters: its parts; for how many parts of a system it has slots; how many columns of a
+ * result its column `column` is. */
+shoal_monitor_parts shoal_monitor_parts_of(const shoal_monitor *monitor, const double *parameters);
+int shoal_monitor_n_parts(const shoal_monitor *monitor, const double *parameters, int n_bodies);
+int shoal_monitor_n_of(const shoal_monitor *monitor, const double *parameters, int column, int n_bodies);
 
-/* The name of a column: its own, and of one of each part the names of the part's bodies, or (NULL) their indices. */
-void shoal_monitor_column_name(const shoal_monitor *monitor, int column, int part, int n_bodies,
-                               char (*body_name)[SHOAL_NAME_SIZE], char name[SHOAL_COLUMN_SIZE]);
+/* A column of a monitor of systems of n_bodies, of one of its parts. */
+typedef struct shoal_monitor_place {
+    const shoal_monitor *monitor;
+    const double *parameters;
+    int column, part, n_bodies;
+} shoal_monitor_place;
+/* Its name: the column's own, and of one of each part the names of the part's bodies, or (NULL) their indices. */
+void shoal_monitor_column_name(const shoal_monitor_place *of, char (*body_name)[SHOAL_NAME_SIZE],
+                               char name[SHOAL_COLUMN_SIZE]);
 int shoal_force_names(const shoal_context *context, const char **names, int limit);
 
 bool shoal_is_identifier(const char *name);

@@ -78,7 +78,9 @@ static void explain_propagator(const shoal_config *config, const shoal_propagato
 /* What follows a column's name in a result. */
 static const char *column_ends(const shoal_monitor *plug, int column)
 {
-    return plug->columns[column].of != SHOAL_OF_EACH ? "" : plug->parts == SHOAL_PAIRS ? "_BODY_BODY" : "_BODY";
+    return plug->columns[column].of != SHOAL_OF_EACH || plug->parts == SHOAL_ONE_PART ? ""
+           : plug->parts == SHOAL_PAIRS                                               ? "_BODY_BODY"
+                                                                                      : "_BODY";
 }
 
 static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)

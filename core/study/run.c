@@ -437,15 +437,26 @@ static shoal_status copy_snapshots(study_run *run, const double *times, const do
 
 /* ---- the result's header ----------------------------------------------------------------------------------------- */
 
-/* Whether a study has a monitor. */
-static bool watches(const shoal_study *study, const shoal_monitor *monitor)
+/* Whether a study has a monitor, and its parameters, [SHOAL_MAX_PARAMETERS]. */
+static bool watches(const shoal_study *study, const shoal_monitor *monitor, double *parameters)
 {
+    const shoal_plug_options *given = NULL;
     for (int i = 0; i < study->options.n_monitors; ++i) {
         if (strcmp(study->options.monitors[i].name, monitor->name) == 0) {
-            return true;
+            given = &study->options.monitors[i];
         }
     }
-    return false;
+    for (int k = 0; k < monitor->n_parameters; ++k) {
+        const shoal_parameter *row = &monitor->parameters[k];
+        parameters[k] = row->initial;
+        for (int s = 0; given && s < given->n_settings; ++s) {
+            const shoal_setting *setting = &given->settings[s];
+            if (strcmp(setting->name, row->name) == 0) {
+                parameters[k] = setting->choice ? shoal_choice_index(row->choices, setting->choice) : setting->value;
+            }
+        }
+    }
+    return given;
 }
 
 /* The logs of the plan's monitors, empty. */
@@ -501,19 +512,38 @@ static void exchange_swept(study_run *run)
     }
 }
 
+/* The columns of the study's monitors, and their sources; returns how many. result = NULL: only count them. */
+static int make_columns(const study_run *run, shoal_result *result, struct source *source)
+{
+    const shoal_study *study = run->study;
+    const int n_bodies = study->ensemble->n_bodies;
+    const shoal_monitor *monitor;
+    double values[SHOAL_MAX_PARAMETERS];
+    int n = 0;
+    for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
+        for (int k = 0; watches(study, monitor, values) && k < monitor->n_columns; ++k) {
+            for (int part = 0; part < shoal_monitor_n_of(monitor, values, k, n_bodies); ++part, ++n) {
+                if (result) {
+                    const shoal_monitor_place place = {monitor, values, k, part, n_bodies};
+                    shoal_column *column = &result->columns[study->n_swept + n];
+                    source[n] = (struct source){i, k, part};
+                    shoal_monitor_column_name(&place, study->body_name, column->name);
+                    snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
+                    name_unit(study, monitor->columns[k].dimension, column);
+                }
+            }
+        }
+    }
+    return n;
+}
+
 /* Everything of the result that is known before the first step, but the initial states. */
 static shoal_status create_result(study_run *run)
 {
-    const shoal_monitor *monitor;
     const shoal_study *study = run->study;
     const shoal_ensemble *ensemble = study->ensemble;
-    int n_columns = study->n_swept;
+    const int n_columns = study->n_swept + make_columns(run, NULL, NULL);
 
-    for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
-        for (int k = 0; watches(study, monitor) && k < monitor->n_columns; ++k) {
-            n_columns += shoal_monitor_n_of(monitor, k, ensemble->n_bodies);
-        }
-    }
     shoal_status status = shoal_result_allocate(run->context, ensemble->n_systems, ensemble->n_bodies, n_columns,
                                                 &run->result);
     if (status != SHOAL_OK) {
@@ -541,18 +571,7 @@ static shoal_status create_result(study_run *run)
         result->columns[c] = study->swept[c];
         result->columns[c].value = value;
     }
-    int c = study->n_swept;
-    for (int i = 0; (monitor = shoal_plugs_of(study->context)->monitors[i]); ++i) {
-        for (int k = 0; watches(study, monitor) && k < monitor->n_columns; ++k) {
-            for (int part = 0; part < shoal_monitor_n_of(monitor, k, ensemble->n_bodies); ++part, ++c) {
-                shoal_column *column = &result->columns[c];
-                run->source[c - study->n_swept] = (struct source){i, k, part};
-                shoal_monitor_column_name(monitor, k, part, ensemble->n_bodies, study->body_name, column->name);
-                snprintf(column->doc, sizeof column->doc, "%s", monitor->columns[k].doc);
-                name_unit(study, monitor->columns[k].dimension, column);
-            }
-        }
-    }
+    make_columns(run, result, run->source);
     for (long system = 0; system < result->n_systems; ++system) {
         const bool runs = !shoal_ensemble_is_invalid(ensemble, system);
         result->id[system] = ensemble->id[system];

@@ -315,8 +315,8 @@ static shoal_status find_block(const shoal_result *result, const char *function,
 shoal_status shoal_result_get_states(const shoal_result *result, const char *table, const shoal_block *given,
                                      double *values)
 {
-    const double *states;
-    shoal_block block;
+    const double *states = NULL;
+    shoal_block block = {0};
     shoal_status status = find_block(result, __func__, table, given, SHOAL_STATE, &block, &states);
     if (!status && block.n > 0)
         status = shoal_check_given(result->context, __func__, "values", values);
@@ -331,8 +331,8 @@ shoal_status shoal_result_get_states(const shoal_result *result, const char *tab
 shoal_status shoal_result_get_radii(const shoal_result *result, const char *table, const shoal_block *given,
                                     double *values)
 {
-    const double *states;
-    shoal_block block;
+    const double *states = NULL;
+    shoal_block block = {0};
     shoal_status status = find_block(result, __func__, table, given, 1, &block, &states);
     if (!status && block.n > 0)
         status = shoal_check_given(result->context, __func__, "values", values);

@@ -287,6 +287,204 @@ static void sense(void **state)
     free_stages(stage);
 }
 
+/* ---- records that are packed ------------------------------------------------------------------------------------- */
+
+enum { MANY = 3000 };
+
+static off_t size_of(const char *path)
+{
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    return about.st_size;
+}
+
+/* Records of a row a system or more. Returns what is in them. */
+static shoal_result *write_many(const fixture *at, shoal_journal **journal, bool background)
+{
+    shoal_result *result = fixture_before(at->context, MANY, BODIES);
+    int *list = malloc(MANY * sizeof *list);
+    assert_int_equal(shoal_journal_create(at->context, at->path, result, journal), SHOAL_OK);
+    if (background)
+        assert_int_equal(shoal_journal_background(*journal), SHOAL_OK);
+    for (int s = 0; s < MANY; s++)
+        fixture_end(result, list[s] = s);
+    fixture_snapshots(at->context, result, 2 * MANY, 1.0);
+    fixture_events(at->context, result, MANY);
+    fixture_logged(at->context, result, 1, MANY);
+    result->kept.width = 20;
+    assert_int_equal(shoal_kept_reserve(at->context, &result->kept, MANY), SHOAL_OK);
+    for (long s = 0; s < MANY; s++) {
+        result->kept.system[s] = s;
+        for (long i = 0; i < 20; i++)
+            result->kept.row[s * 20 + i] = awkward(s * i);
+    }
+    result->kept.n = MANY;
+    assert_int_equal(shoal_journal_begun(*journal, result, 0, MANY), SHOAL_OK);
+    assert_int_equal(shoal_journal_systems(*journal, result, list, MANY), SHOAL_OK);
+    assert_int_equal(shoal_journal_snapshots(*journal, result, 0), SHOAL_OK);
+    assert_int_equal(shoal_journal_events(*journal, result, 0), SHOAL_OK);
+    assert_int_equal(shoal_journal_logged(*journal, result, 1, 0), SHOAL_OK);
+    assert_int_equal(shoal_journal_kept(*journal, result, 0), SHOAL_OK);
+    assert_int_equal(shoal_journal_checkpoint(*journal, result->final, MANY * sizeof(double)), SHOAL_OK);
+    assert_int_equal(shoal_journal_commit(*journal), SHOAL_OK);
+    assert_int_equal(shoal_journal_finish(*journal), SHOAL_OK);
+    free(list);
+    return result;
+}
+
+static void assert_many(const fixture *at, const shoal_result *result, const char *path)
+{
+    shoal_result *read = NULL;
+    void *checkpoint;
+    size_t size;
+    assert_int_equal(shoal_journal_read(at->context, path, &read, &checkpoint, &size), SHOAL_OK);
+    assert_same(read, result);
+    assert_true(read->kept.n == MANY && read->kept.width == 20);
+    assert_memory_equal(read->kept.row, result->kept.row, MANY * 20 * sizeof(double));
+    assert_int_equal(size, MANY * sizeof(double));
+    assert_memory_equal(checkpoint, result->final, size);
+    free(checkpoint);
+    shoal_result_destroy(&read);
+}
+
+/* Long records come back bit for bit, in less than half of their bytes; what is cut or changed in them is noticed. */
+static void long_records_are_packed(void **state)
+{
+    const fixture *at = *state;
+    const size_t row = BODIES * SHOAL_STATE * sizeof(double);
+    shoal_journal *journal = NULL;
+    shoal_result *result = write_many(at, &journal, false), *read = NULL;
+    size_t size;
+    assert_many(at, result, at->path);
+    shoal_journal_close(&journal);
+    unsigned char *bytes = slurp(at->path, &size);
+    assert_true(size < MANY * (4 * row + 20 * sizeof(double)) / 2);
+    for (size_t n = size - 1; n > size / 8; n -= size / 97) {
+        unsigned char flip = (unsigned char)(1u << (n % 8));
+        spill(at->path, bytes, n);
+        assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_OK);
+        const long n_cut = read->n_snapshots;
+        shoal_result_destroy(&read);
+        bytes[n] ^= flip;
+        spill(at->path, bytes, size);
+        assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_OK);
+        assert_int_equal(read->n_snapshots, n_cut);
+        shoal_result_destroy(&read);
+        bytes[n] ^= flip;
+    }
+    /* the thread in the background packs the same */
+    unlink(at->path);
+    shoal_result_destroy(&result);
+    result = write_many(at, &journal, true);
+    shoal_journal_close(&journal);
+    size_t again_size;
+    unsigned char *again = slurp(at->path, &again_size);
+    assert_int_equal(again_size, size);
+    assert_memory_equal(again, bytes, size);
+    free(again);
+    free(bytes);
+    shoal_result_destroy(&result);
+}
+
+/* A packed record that makes no sense, its checksum right, is an error. */
+static void packed_records_must_make_sense(void **state)
+{
+    const fixture *at = *state;
+    shoal_journal *journal = NULL;
+    shoal_result *result = write_many(at, &journal, false), *read = NULL;
+    size_t size, begun = 0;
+    shoal_journal_close(&journal);
+    unsigned char *bytes = slurp(at->path, &size);
+    for (int k = 0; k < 8; k++)
+        begun |= (size_t)bytes[8 + k] << (8 * k);
+    begun += 20;
+    assert_true(bytes[begun + 4] == 9 && bytes[begun + 5] == 1); /* begun, packed */
+    for (size_t k = 0; k < 60; k++) {
+        bytes[begun + 20 + k] ^= 0x55;
+        put_checksum(bytes + begun);
+        spill(at->path, bytes, size);
+        const shoal_status status = shoal_journal_read(at->context, at->path, &read, NULL, NULL);
+        assert_true(status == SHOAL_OK || status == SHOAL_E_INPUT); /* a value may have changed */
+        assert_true(k > 7 || status == SHOAL_E_INPUT);
+        shoal_result_destroy(&read);
+        bytes[begun + 20 + k] ^= 0x55;
+    }
+    free(bytes);
+    shoal_result_destroy(&result);
+}
+
+/* Checkpoints that later ones make useless are noticed, and left out in a copy, which has all else. */
+static void copies_without_old_checkpoints(void **state)
+{
+    const fixture *at = *state;
+    shoal_journal *journal = NULL, *copy = NULL;
+    shoal_result *result = write_many(at, &journal, false), *read = NULL;
+    char path[160];
+    void *checkpoint;
+    size_t size;
+    const off_t small = size_of(at->path);
+    assert_false(shoal_journal_is_stale(journal));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(shoal_journal_checkpoint(journal, result->final, MANY * 40), SHOAL_OK);
+    assert_true(shoal_journal_is_stale(journal));
+    assert_true(size_of(at->path) > small + small / 4);
+    shoal_journal_close(&journal);
+    assert_int_equal(shoal_journal_open(at->context, at->path, &journal), SHOAL_OK);
+    assert_true(shoal_journal_is_stale(journal)); /* who goes on knows it, too */
+    shoal_store_journal_path(at->path, path, sizeof path);
+    assert_int_equal(shoal_journal_copy(journal, path, &copy), SHOAL_OK);
+    assert_false(shoal_journal_is_stale(copy));
+    assert_true(size_of(path) < small);
+    assert_int_equal(shoal_journal_read(at->context, path, &read, NULL, NULL), SHOAL_OK);
+    assert_same(read, result);
+    shoal_result_destroy(&read);
+    assert_int_equal(shoal_journal_read(at->context, path, &read, &checkpoint, &size), SHOAL_OK);
+    assert_null(checkpoint);
+    shoal_result_destroy(&read);
+    assert_int_equal(shoal_journal_checkpoint(copy, result->final, MANY * sizeof(double)), SHOAL_OK);
+    assert_many(at, result, path);
+    shoal_journal *second = NULL;
+    assert_int_equal(shoal_journal_copy(journal, path, &second), SHOAL_E_USAGE);
+    assert_message(at, "there is a journal already");
+    shoal_journal_close(&copy);
+    unlink(path);
+    /* a byte that the disk has lost since: no copy, and no file */
+    FILE *file = fopen(at->path, "r+");
+    assert_true(file && fseek(file, small / 2, SEEK_SET) == 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, small / 2, SEEK_SET), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+    assert_int_equal(shoal_journal_copy(journal, path, &copy), SHOAL_E_FILE);
+    assert_message(at, "damaged");
+    assert_int_equal(access(path, F_OK), -1);
+    shoal_journal_close(&journal);
+    shoal_result_destroy(&result);
+}
+
+/* The version is readable without unpacking anything. */
+static void newer_journals_are_refused(void **state)
+{
+    const fixture *at = *state;
+    shoal_result *result = unbegun(at), *read = NULL;
+    shoal_journal *journal = NULL;
+    size_t size;
+    assert_int_equal(shoal_journal_create(at->context, at->path, result, &journal), SHOAL_OK);
+    shoal_journal_close(&journal);
+    unsigned char *bytes = slurp(at->path, &size);
+    assert_int_equal(bytes[4], 1);
+    bytes[20]++;
+    memset(bytes + 28, 0xee, size - 28);
+    put_checksum(bytes);
+    spill(at->path, bytes, size);
+    assert_int_equal(shoal_journal_read(at->context, at->path, &read, NULL, NULL), SHOAL_E_INPUT);
+    assert_message(at, "of a newer shoal");
+    assert_int_equal(shoal_journal_open(at->context, at->path, &journal), SHOAL_E_INPUT);
+    assert_message(at, "of a newer shoal");
+    free(bytes);
+    shoal_result_destroy(&result);
+}
+
 static void full_disk(void **state)
 {
     const fixture *at = *state;
@@ -426,8 +624,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(cut_anywhere), TEST(flip_anywhere),     TEST(restart_anywhere), TEST(sense),
-        TEST(full_disk),    TEST(in_the_background), TEST(refusals),
+        TEST(cut_anywhere),
+        TEST(flip_anywhere),
+        TEST(restart_anywhere),
+        TEST(sense),
+        TEST(long_records_are_packed),
+        TEST(packed_records_must_make_sense),
+        TEST(copies_without_old_checkpoints),
+        TEST(newer_journals_are_refused),
+        TEST(full_disk),
+        TEST(in_the_background),
+        TEST(refusals),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

@@ -476,6 +476,54 @@ static void test_nobody_waits(void **state)
     shoal_result_destroy(&reference);
 }
 
+/* ---- the journal's size ------------------------------------------------------------------------------------------ */
+
+typedef struct watched {
+    char journal[PATH_SIZE];
+    off_t most; /* bytes */
+} watched;
+
+static int watch_journal(const shoal_progress *progress, void *user)
+{
+    watched *of = user;
+    struct stat about;
+    (void)progress;
+    if (stat(of->journal, &about) == 0 && about.st_size > of->most) {
+        of->most = about.st_size;
+    }
+    return 0;
+}
+
+/* With a checkpoint after each slice, too, the journal is never twice as large as the result. */
+static void test_size_of_the_journal(void **state)
+{
+    fixture *f = *state;
+    static const char *const ways[] = {
+        "run.checkpoint_s=1000",
+        "run.slice_steps=20",
+        "run.slice_steps=20 output.interval=0.5",
+        "run.slice_steps=20 run.wave=1024",
+        "run.slice_steps=200 integrator={name=\"gauss_radau\";} monitors=({name=\"megno\";})",
+    };
+    for (int i = 0; i < SHOAL_COUNT(ways); ++i) {
+        char name[16], path[PATH_SIZE], words[256];
+        struct stat about;
+        watched of = {.most = 0};
+        snprintf(name, sizeof name, "sized%d", i);
+        snprintf(words, sizeof words, "sweep[0].count=80 sweep[1].count=50 %s", ways[i]);
+        path_of(f, name, ".journal", of.journal);
+        path_of(f, name, "", path);
+        if (run_study(f, name, words, 0, watch_journal, &of) != SHOAL_OK) {
+            fail_msg("%s: %s", words, f->message);
+        }
+        assert_int_equal(stat(path, &about), 0);
+        if (of.most == 0 || of.most > 2 * about.st_size) {
+            fail_msg("%s: a journal of %lld bytes beside a result of %lld", ways[i], (long long)of.most,
+                     (long long)about.st_size);
+        }
+    }
+}
+
 /* ---- killed and interrupted -------------------------------------------------------------------------------------- */
 
 typedef struct countdown {
@@ -899,6 +947,7 @@ int main(int argc, char **argv)
         TEST(test_gpu_leaves_the_same), TEST(test_interrupt),           TEST(test_restart_goes_on),
         TEST(test_output_exists),       TEST(test_unwritable_output),   TEST(test_journal_of_another_study),
         TEST(test_two_at_a_time),       TEST(test_bad_times),           TEST(test_waves),
+        TEST(test_size_of_the_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

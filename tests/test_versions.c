@@ -86,6 +86,7 @@ static void journals_of_format_2(void **state)
     copy(path, at->path);
     shoal_journal *journal = NULL;
     assert_int_equal(shoal_journal_open(at->context, at->path, &journal), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(at->context), "journal format 2, of an older shoal"));
     assert_non_null(strstr(shoal_context_message(at->context), "the run cannot go on"));
 }
 

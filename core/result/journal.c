@@ -5,10 +5,15 @@
  * The file is a row of records, all numbers little-endian:
  *
  *     4  magic "ShJr"
- *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept, 9 begun
- *     8  bytes of payload
- *     4  CRC-32C of the 16 bytes above and the payload
+ *     4  type: 1 header, 2 systems, 3 snapshots, 4 checkpoint, 5 events, 6 logged, 7 progress, 8 kept, 9 begun; and 256
+ *        if the payload is packed
+ *     8  bytes of payload in the file
+ *     4  CRC-32C of the 16 bytes above and the payload, as they are in the file
  *     .  payload
+ *
+ * A packed payload is the number of its bytes when it is unpacked (8) and blocks of pack.c. It is packed where that
+ * makes it smaller. Of the header's payload the first 8 bytes, the version, stay as they are, and the rest is always
+ * packed: its type says nothing, so that older programs read the version.
  *
  * A reader stops at the first record that is cut short or whose checksum does not fit: everything before it is good. So
  * a kill at any instant, a full disk or a lost tail cost the last record at most.
@@ -28,9 +33,9 @@
  *     progress    the numbers of shoal_journal_pace; who reads the results skips it
  *
  * Fields and attributes are known by their names: what a reader does not know it skips, what is not there stays empty.
- * Versions before 6 had all that is known before the first step in the header. Version 4 had no progress and nothing
- * kept, version 3 no logs. Version 2 had no names: its attributes and fields are those of the lists below, in that
- * order.
+ * Versions before 7 packed nothing. Versions before 6 had all that is known before the first step in the header.
+ * Version 4 had no progress and nothing kept, version 3 no logs. Version 2 had no names: its attributes and fields are
+ * those of the lists below, in that order.
  *
  * Texts are a count of bytes (8) and the bytes. The first record is the only header. What follows the last checkpoint
  * is complete as data, but a run that goes on from the checkpoint makes it again: shoal_journal_open cuts it off.
@@ -42,6 +47,7 @@
  * MOST_QUEUED bytes are not written yet. Nothing is dropped; what failed is said by the next call, and nothing is
  * written after it.
  */
+#include "core/result/pack.h"
 #include "core/result/result.h"
 
 #include <endian.h>
@@ -53,10 +59,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION   6
+#define VERSION   7
 #define OLDEST    2 /* that is read */
 #define MAGIC     "ShJr"
 #define HEAD_SIZE 20
+#define PACKED    256u /* of a type */
 
 #define MOST_QUEUED ((size_t)64 << 20)
 
@@ -72,19 +79,37 @@ enum {
     RECORD_BEGUN
 };
 
+/* ---- encoding -------------------------------------------------------------------------------------------------- */
+
+/* Rows of a payload that are alike: they come after the first `after` bytes of its own. */
+typedef struct array {
+    size_t after, n;   /* n: bytes */
+    size_t width;      /* bytes of a row */
+    const void *bytes; /* elsewhere, lent; NULL: the next of its own */
+} array;
+
+/* A payload in the making. Once memory is out it stays `failed` and further puts do nothing. */
+typedef struct buffer {
+    unsigned char *data;
+    size_t n, capacity;
+    bool failed, lends; /* lends: long arrays are not copied: for a record that is written at once */
+    array *arrays;      /* [n_arrays] */
+    int n_arrays;
+} buffer;
+
 /* A record that is to be written, or (type 0) that all before it are to reach the disk. */
 typedef struct queued {
     struct queued *next;
     uint32_t type;
-    size_t size;
-    void *payload; /* its own */
+    buffer payload; /* its own */
 } queued;
 
 struct shoal_journal {
     shoal_context *context;
     char *path;
     int fd;
-    int64_t length; /* of the good records */
+    int64_t length;  /* of the good records */
+    int64_t passing; /* bytes of these that count only until the next checkpoint */
     int64_t n_systems;
     int32_t n_bodies, n_columns;
     /* in the background; the lock is for all below */
@@ -98,23 +123,6 @@ struct shoal_journal {
     const char *failed; /* what, NULL = nothing */
     int error;          /* errno of that */
 };
-
-/* ---- encoding -------------------------------------------------------------------------------------------------- */
-
-/* Bytes of a payload that stay where they are, after the first `after` of its own. */
-typedef struct lent {
-    size_t after, n;
-    const void *bytes;
-} lent;
-
-/* A payload in the making. Once memory is out it stays `failed` and further puts do nothing. */
-typedef struct buffer {
-    unsigned char *data;
-    size_t n, capacity;
-    bool failed, lends; /* lends: long arrays are not copied: for a record that is written at once */
-    lent *parts;        /* [n_parts] */
-    int n_parts;
-} buffer;
 
 static unsigned char *buffer_grow(buffer *to, size_t n)
 {
@@ -134,25 +142,23 @@ static unsigned char *buffer_grow(buffer *to, size_t n)
     return to->data ? to->data + to->n - n : NULL;
 }
 
-/* Lend bytes to a payload; false: they have to be copied. */
-static bool put_lent(buffer *to, const void *bytes, size_t n)
+/* Note rows that follow. lent: where they are and stay, NULL: they are still to be put. False: they are not noted. */
+static bool put_array(buffer *to, const void *lent, size_t n, size_t width)
 {
-    enum { WORTH = 1 << 16 };
-    if (!to->lends || to->failed || n < WORTH || __BYTE_ORDER != __LITTLE_ENDIAN)
+    enum { WORTH = 1 << 10 };
+    if (to->failed || n < WORTH)
         return false;
-    lent *parts = realloc(to->parts, ((size_t)to->n_parts + 1) * sizeof *parts);
-    if (!parts)
+    array *arrays = realloc(to->arrays, ((size_t)to->n_arrays + 1) * sizeof *arrays);
+    if (!arrays)
         return false;
-    to->parts = parts;
-    parts[to->n_parts++] = (lent){to->n, n, bytes};
+    to->arrays = arrays;
+    arrays[to->n_arrays++] = (array){.after = to->n, .n = n, .width = width, .bytes = lent};
     return true;
 }
 
 /* n numbers of 4 or 8 bytes each. */
 static void put_items(buffer *to, const void *items, size_t n, size_t size)
 {
-    if (put_lent(to, items, n * size))
-        return;
     unsigned char *data = buffer_grow(to, n * size);
     if (!data)
         return;
@@ -164,6 +170,32 @@ static void put_items(buffer *to, const void *items, size_t n, size_t size)
             data[k] = data[size - 1 - k];
             data[size - 1 - k] = byte;
         }
+}
+
+/* n bytes, which are mostly numbers of 8 each. */
+static void put_bytes(buffer *to, const void *bytes, size_t n)
+{
+    put_array(to, NULL, n - n % sizeof(double), sizeof(double));
+    put_items(to, bytes, n, 1);
+}
+
+/* Bytes of a row, as the planes of a packed array are to be: those of a long one mean the same in parts of it. */
+static size_t pack_width(size_t row_items, size_t size)
+{
+    enum { MOST = 1 << 14 };
+    const size_t state = SHOAL_STATE * size;
+    return row_items * size <= MOST ? row_items * size : row_items % SHOAL_STATE == 0 ? state : size;
+}
+
+/* n rows of so many numbers of 4 or 8 bytes each. */
+static void put_table(buffer *to, const void *items, size_t n, size_t row_items, size_t size)
+{
+    enum { WORTH_LENDING = 1 << 16 };
+    const size_t bytes = n * row_items * size;
+    const bool lends = to->lends && bytes >= WORTH_LENDING && __BYTE_ORDER == __LITTLE_ENDIAN;
+    const bool noted = put_array(to, lends ? items : NULL, bytes, pack_width(row_items, size));
+    if (!(noted && lends))
+        put_items(to, items, n * row_items, size);
 }
 
 static void put_int(buffer *to, int64_t value)
@@ -289,7 +321,7 @@ static void get_attribute(cursor *from, shoal_result *result, int type, const sh
 static void put_rows(buffer *to, const shoal_result *result, const shoal_field *field, size_t row, size_t n_rows)
 {
     size_t items = shoal_field_row_items(field, result), size = shoal_field_item_size(field);
-    put_items(to, (const char *)shoal_field_data(result, field) + row * items * size, n_rows * items, size);
+    put_table(to, (const char *)shoal_field_data(result, field) + row * items * size, n_rows, items, size);
 }
 
 /* The listed rows, each of n_items of `size` bytes. */
@@ -297,6 +329,7 @@ static void put_listed(buffer *to, const void *data, const int *list, long n_lis
 {
     const size_t row = n_items * size;
     const char *from = data;
+    put_array(to, NULL, (size_t)n_list * row, pack_width(n_items, size));
     unsigned char *at = __BYTE_ORDER == __LITTLE_ENDIAN ? buffer_grow(to, (size_t)n_list * row) : NULL;
     for (long i = 0; at && i < n_list; i++, at += row)
         if (row == sizeof(double)) /* most of them: no call */
@@ -513,7 +546,7 @@ static void put_header(buffer *to, const shoal_result *result)
         const shoal_column *column = &result->columns[c];
         put_column(to, column);
         if (c < result->n_swept)
-            put_items(to, column->value, (size_t)result->n_systems, sizeof(double));
+            put_table(to, column->value, (size_t)result->n_systems, 1, sizeof(double));
     }
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (shoal_field_is_known(&shoal_result_fields[f]))
@@ -697,7 +730,8 @@ static shoal_status get_kept(shoal_context *context, cursor *from, shoal_result 
 
 static shoal_status journal_error(const shoal_journal *journal, const char *what)
 {
-    return shoal_fail(journal->context, SHOAL_E_FILE, "%s: %s: %s", journal->path, what, strerror(errno));
+    const shoal_status status = errno == ENOMEM ? SHOAL_E_MEMORY : SHOAL_E_FILE;
+    return shoal_fail(journal->context, status, "%s: %s: %s", journal->path, what, strerror(errno));
 }
 
 static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
@@ -721,42 +755,83 @@ static bool write_all(int fd, const void *bytes, size_t n, int64_t at)
 static const char cannot_append[] = "cannot append to the journal",
                   cannot_sync[] = "cannot write the journal to the disk";
 
-/* Part k of a payload: its own bytes before each part that is lent, that one, and the last of its own. False: there are
- * no more. */
-static bool part_of_payload(const buffer *payload, int k, const void **bytes, size_t *n)
+/* Part k of a payload: its own bytes before each array, that one, and the last of its own. width: of an array's rows,
+ * else 0. False: there are no more. */
+static bool part_of_payload(const buffer *payload, int k, const void **bytes, size_t *n, size_t *width)
 {
     const int i = k / 2;
-    if (i > payload->n_parts || (i == payload->n_parts && k % 2))
+    if (i > payload->n_arrays || (i == payload->n_arrays && k % 2))
         return false;
-    const size_t from = i > 0 ? payload->parts[i - 1].after : 0,
-                 to = i < payload->n_parts ? payload->parts[i].after : payload->n;
-    *bytes = k % 2 ? payload->parts[i].bytes : payload->data ? payload->data + from : NULL;
-    *n = k % 2 ? payload->parts[i].n : to - from;
+    const array *before = i > 0 ? &payload->arrays[i - 1] : NULL, *next = &payload->arrays[i];
+    const size_t from = before ? before->after + (before->bytes ? 0 : before->n) : 0,
+                 to = i < payload->n_arrays ? next->after : payload->n, at = k % 2 ? to : from;
+    *bytes = k % 2 && next->bytes ? next->bytes : payload->data ? payload->data + at : NULL;
+    *n = k % 2 ? next->n : to - from;
+    *width = k % 2 ? next->width : 0;
     return true;
 }
 
-/* Write a record. On failure (false, errno) the file ends where it did before. */
-static bool write_record(shoal_journal *journal, uint32_t type, const buffer *payload)
+static void release_payload(buffer *payload)
+{
+    free(payload->data);
+    free(payload->arrays);
+    *payload = (buffer){0};
+}
+
+/* Pack a payload but for its first `plain` bytes, which are not in an array. n: bytes that it has. False: memory is
+ * out. */
+static bool pack_payload(const buffer *payload, size_t n, size_t plain, buffer *packed)
+{
+    enum { SIZE = 8 };
+    const void *bytes;
+    size_t n_part, width, room = plain + SIZE;
+    const uint64_t size = htole64(n - plain);
+    for (int k = 0; part_of_payload(payload, k, &bytes, &n_part, &width); k++)
+        room += shoal_pack_room(n_part, width);
+    packed->data = malloc(room);
+    if (!packed->data)
+        return false;
+    if (plain)
+        memcpy(packed->data, payload->data, plain);
+    memcpy(packed->data + plain, &size, SIZE);
+    packed->n = plain + SIZE;
+    for (int k = 0; part_of_payload(payload, k, &bytes, &n_part, &width); k++) {
+        const size_t skip = k == 0 ? plain : 0;
+        if (n_part == skip)
+            continue;
+        const size_t more = shoal_pack((const char *)bytes + skip, n_part - skip, width, packed->data + packed->n);
+        if (more == 0)
+            return false;
+        packed->n += more;
+    }
+    return true;
+}
+
+/* Whether a record is of no use once there is a later checkpoint. */
+static bool is_passing(uint32_t type)
+{
+    return (type & ~PACKED) == RECORD_CHECKPOINT || (type & ~PACKED) == RECORD_PROGRESS;
+}
+
+/* Write a record as it is. On failure (false, errno) the file ends where it did before. */
+static bool write_parts(shoal_journal *journal, uint32_t type, const buffer *payload, uint64_t size)
 {
     unsigned char head[HEAD_SIZE];
     const void *bytes;
-    uint64_t size = payload->n;
-    for (int i = 0; i < payload->n_parts; i++)
-        size += payload->parts[i].n;
     const uint64_t size_le = htole64(size);
-    size_t n;
-    type = htole32(type);
+    const uint32_t type_le = htole32(type);
+    size_t n, width;
     memcpy(head, MAGIC, 4);
-    memcpy(head + 4, &type, 4);
+    memcpy(head + 4, &type_le, 4);
     memcpy(head + 8, &size_le, 8);
     uint32_t crc = shoal_crc32c(0, head, 16);
-    for (int k = 0; part_of_payload(payload, k, &bytes, &n); k++)
+    for (int k = 0; part_of_payload(payload, k, &bytes, &n, &width); k++)
         crc = shoal_crc32c(crc, bytes, n);
     crc = htole32(crc);
     memcpy(head + 16, &crc, 4);
     int64_t at = journal->length + HEAD_SIZE;
     bool good = write_all(journal->fd, head, sizeof head, journal->length);
-    for (int k = 0; good && part_of_payload(payload, k, &bytes, &n); k++, at += (int64_t)n)
+    for (int k = 0; good && part_of_payload(payload, k, &bytes, &n, &width); k++, at += (int64_t)n)
         good = write_all(journal->fd, bytes, n, at);
     if (!good) {
         const int error = errno;
@@ -767,7 +842,33 @@ static bool write_record(shoal_journal *journal, uint32_t type, const buffer *pa
         return false;
     }
     journal->length += HEAD_SIZE + (int64_t)size;
+    journal->passing += is_passing(type) ? HEAD_SIZE + (int64_t)size : 0;
     return true;
+}
+
+/* Write a record, packed where that makes it smaller. On failure (false, errno) the file ends where it did before. */
+static bool write_record(shoal_journal *journal, uint32_t type, const buffer *payload)
+{
+    const bool is_header = type == RECORD_HEADER;
+    size_t size = payload->n;
+    for (int i = 0; i < payload->n_arrays; i++)
+        size += payload->arrays[i].bytes ? payload->arrays[i].n : 0;
+    buffer packed = {0};
+    const bool good = (is_header || payload->n_arrays > 0) &&
+                      pack_payload(payload, size, is_header ? sizeof(int64_t) : 0, &packed);
+    bool done = false;
+    if (is_header && !good)
+        errno = ENOMEM;
+    else if (is_header)
+        done = write_parts(journal, type, &packed, packed.n);
+    else if (good && packed.n < size)
+        done = write_parts(journal, type | PACKED, &packed, packed.n);
+    else
+        done = write_parts(journal, type, payload, size);
+    const int error = errno;
+    release_payload(&packed);
+    errno = error;
+    return done;
 }
 
 /* ---- in the background ----------------------------------------------------------------------------------------- */
@@ -783,13 +884,13 @@ static void work_once(shoal_journal *journal)
     journal->busy = true;
     pthread_mutex_unlock(&journal->lock);
     if (!skip)
-        done = record->type ? write_record(journal, record->type, &(buffer){.data = record->payload, .n = record->size})
-                            : !fdatasync(journal->fd);
+        done = record->type ? write_record(journal, record->type, &record->payload) : !fdatasync(journal->fd);
     const int error = errno;
-    free(record->payload);
+    const size_t size = record->payload.n;
+    release_payload(&record->payload);
     pthread_mutex_lock(&journal->lock);
     journal->busy = false;
-    journal->n_queued -= record->size;
+    journal->n_queued -= size;
     if (!done) {
         journal->failed = record->type ? cannot_append : cannot_sync;
         journal->error = error;
@@ -848,14 +949,15 @@ shoal_status shoal_journal_finish(shoal_journal *journal)
 }
 
 /* Queue a record. payload: the journal's from now on. */
-static shoal_status enqueue(shoal_journal *journal, uint32_t type, void *payload, size_t size)
+static shoal_status enqueue(shoal_journal *journal, uint32_t type, buffer *payload)
 {
+    const size_t size = payload->n;
     queued *record = malloc(sizeof *record);
     if (!record) {
-        free(payload);
+        release_payload(payload);
         return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
     }
-    *record = (queued){.type = type, .size = size, .payload = payload};
+    *record = (queued){.type = type, .payload = *payload};
     pthread_mutex_lock(&journal->lock);
     while (journal->n_queued > 0 && journal->n_queued + size > MOST_QUEUED)
         pthread_cond_wait(&journal->less, &journal->lock);
@@ -879,16 +981,13 @@ static buffer payload_for(const shoal_journal *journal)
 static shoal_status append_buffer(shoal_journal *journal, uint32_t type, buffer *payload)
 {
     shoal_status status = SHOAL_OK;
-    if (!payload->failed && journal->background) {
-        free(payload->parts); /* none: what waits is copied */
-        return enqueue(journal, type, payload->data, payload->n);
-    }
+    if (!payload->failed && journal->background)
+        return enqueue(journal, type, payload);
     if (payload->failed)
         status = shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
     else if (!write_record(journal, type, payload))
         status = journal_error(journal, cannot_append);
-    free(payload->data);
-    free(payload->parts);
+    release_payload(payload);
     return status;
 }
 
@@ -1072,7 +1171,7 @@ shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *re
     put_int(&payload, l);
     put_int(&payload, log->n_rows - first);
     for (int c = 0; c < log->n_columns; c++)
-        put_items(&payload, log->columns[c].value + first, (size_t)(log->n_rows - first), sizeof(double));
+        put_table(&payload, log->columns[c].value + first, (size_t)(log->n_rows - first), 1, sizeof(double));
     return append_buffer(journal, RECORD_LOGGED, &payload);
 }
 
@@ -1086,15 +1185,15 @@ shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *resu
     buffer payload = payload_for(journal);
     put_int(&payload, (int64_t)n);
     put_int(&payload, kept->width);
-    put_items(&payload, kept->system + first, n, sizeof *kept->system);
-    put_items(&payload, kept->row + (size_t)first * width, n * width, sizeof *kept->row);
+    put_table(&payload, kept->system + first, n, 1, sizeof *kept->system);
+    put_table(&payload, kept->row + (size_t)first * width, n, width, sizeof *kept->row);
     return append_buffer(journal, RECORD_KEPT, &payload);
 }
 
 shoal_status shoal_journal_checkpoint(shoal_journal *journal, const void *state, size_t size)
 {
     buffer payload = payload_for(journal);
-    put_items(&payload, state, size, 1);
+    put_bytes(&payload, state, size);
     return append_buffer(journal, RECORD_CHECKPOINT, &payload);
 }
 
@@ -1109,7 +1208,7 @@ shoal_status shoal_journal_progress(shoal_journal *journal, const shoal_journal_
 shoal_status shoal_journal_commit(shoal_journal *journal)
 {
     if (journal->background)
-        return enqueue(journal, 0, NULL, 0);
+        return enqueue(journal, 0, &(buffer){0});
     return fdatasync(journal->fd) ? journal_error(journal, cannot_sync) : SHOAL_OK;
 }
 
@@ -1122,6 +1221,7 @@ typedef struct reader {
     int64_t at, size; /* of the next record; of the file */
     uint32_t type;    /* of the record just read */
     buffer payload;
+    buffer packed; /* as it was in the file */
 } reader;
 
 /* n bytes at an offset; false at the end of the file, and *status set if the disk failed. */
@@ -1144,8 +1244,22 @@ static bool read_all(const reader *from, void *bytes, size_t n, int64_t at, shoa
     return true;
 }
 
-/* Read the next record; false when there is no further good one, and *status set if the disk or memory failed. */
-static bool next_record(reader *from, shoal_status *status)
+/* Room for n bytes; on failure *status is set. */
+static bool make_room(const reader *from, buffer *to, uint64_t n, shoal_status *status)
+{
+    to->n = 0;
+    if (!buffer_grow(to, n + 1)) { /* + 1: memory even for an empty payload */
+        *status = shoal_fail(from->context, SHOAL_E_MEMORY, "%s: out of memory for a record of %llu bytes", from->path,
+                             (unsigned long long)n);
+        return false;
+    }
+    to->n = n;
+    return true;
+}
+
+/* Read the next record as it is in the file, to from->packed; false when there is no further good one, and *status set
+ * if the disk or memory failed. */
+static bool next_packed(reader *from, shoal_status *status)
 {
     unsigned char head[HEAD_SIZE];
     uint64_t size;
@@ -1159,19 +1273,62 @@ static bool next_record(reader *from, shoal_status *status)
     size = le64toh(size);
     if (memcmp(head, MAGIC, 4) || size > (uint64_t)(from->size - from->at - HEAD_SIZE))
         return false;
-    from->payload.n = 0;
-    if (!buffer_grow(&from->payload, size + 1)) { /* + 1: memory even for an empty payload */
-        *status = shoal_fail(from->context, SHOAL_E_MEMORY, "%s: out of memory for a record of %llu bytes", from->path,
-                             (unsigned long long)size);
+    if (!make_room(from, &from->packed, size, status) ||
+        !read_all(from, from->packed.data, size, from->at + HEAD_SIZE, status))
         return false;
-    }
-    from->payload.n = size;
-    if (!read_all(from, from->payload.data, size, from->at + HEAD_SIZE, status))
-        return false;
-    if (shoal_crc32c(shoal_crc32c(0, head, 16), from->payload.data, size) != le32toh(crc))
+    if (shoal_crc32c(shoal_crc32c(0, head, 16), from->packed.data, size) != le32toh(crc))
         return false;
     from->at += HEAD_SIZE + (int64_t)size;
     return true;
+}
+
+/* Unpack what follows the first `plain` bytes of the record just read. */
+static bool unpack(reader *from, size_t plain, shoal_status *status)
+{
+    const buffer *packed = &from->packed;
+    cursor begin = {packed->data + plain, packed->n - plain, false, false};
+    const uint64_t size = (uint64_t)get_int(&begin);
+    bool good = !begin.bad && shoal_pack_can_be(begin.left, size);
+    if (good && !make_room(from, &from->payload, plain + size, status))
+        return false;
+    if (plain && good)
+        memcpy(from->payload.data, packed->data, plain);
+    const shoal_status unpacked = good ? shoal_unpack(begin.data, begin.left, from->payload.data + plain, size)
+                                       : SHOAL_E_INPUT;
+    if (unpacked == SHOAL_E_MEMORY)
+        *status = shoal_fail(from->context, SHOAL_E_MEMORY, "%s: out of memory", from->path);
+    else if (unpacked)
+        *status = shoal_fail(from->context, SHOAL_E_INPUT,
+                             "%s: the record of type %u before byte %lld makes no sense: it cannot be unpacked",
+                             from->path, (unsigned)from->type, (long long)from->at);
+    return unpacked == SHOAL_OK;
+}
+
+/* Read the next record; false when there is no further good one, and *status set if the disk or memory failed or the
+ * record makes no sense. */
+static bool next_record(reader *from, shoal_status *status)
+{
+    if (!next_packed(from, status))
+        return false;
+    cursor begin = {from->packed.data, from->packed.n, false, false};
+    const bool is_header = from->type == RECORD_HEADER;
+    const int64_t version = is_header ? get_int(&begin) : 0;
+    if (is_header && !begin.bad && version > 6 && version <= VERSION)
+        return unpack(from, sizeof version, status);
+    if (from->type & PACKED) {
+        from->type &= ~PACKED;
+        return unpack(from, 0, status);
+    }
+    const buffer plain = from->packed;
+    from->packed = from->payload;
+    from->payload = plain;
+    return true;
+}
+
+static void release_reader(reader *from)
+{
+    release_payload(&from->payload);
+    release_payload(&from->packed);
 }
 
 /* Start reading: the header record is in the payload afterwards. */
@@ -1194,16 +1351,23 @@ static shoal_status reader_start(shoal_context *context, const char *path, int f
                   : shoal_fail(context, SHOAL_E_INPUT, "%s: the journal's header is cut short or damaged", path);
 }
 
-/* Where a restart goes on: after the last checkpoint, or after the header if there is none. To be called after
- * reader_start; ends with the reader after the header again. */
-static shoal_status find_restart(reader *from, int64_t *restart)
+/* Where a restart goes on: after the last checkpoint, or after the header if there is none. passing: bytes before that
+ * which count until the next checkpoint; NULL: not asked for. To be called after reader_start; ends with the reader
+ * after the header again. */
+static shoal_status find_restart(reader *from, int64_t *restart, int64_t *passing)
 {
     shoal_status status = SHOAL_OK;
     const int64_t after_header = from->at;
+    int64_t all = 0;
     *restart = after_header;
-    while (next_record(from, &status))
-        if (from->type == RECORD_CHECKPOINT)
-            *restart = from->at;
+    for (int64_t at = from->at; next_packed(from, &status); at = from->at) {
+        all += is_passing(from->type) ? from->at - at : 0;
+        if ((from->type & ~PACKED) != RECORD_CHECKPOINT)
+            continue;
+        *restart = from->at;
+        if (passing)
+            *passing = all;
+    }
     from->at = after_header;
     return status;
 }
@@ -1229,6 +1393,13 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
     made->n_bodies = begun->n_bodies;
     made->n_columns = begun->n_columns;
     shoal_result_destroy(&begun);
+    if (fields.version != VERSION) {
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: journal format %lld, of an older shoal; this program (%s) writes format %d: it can be "
+                            "read (shoal query), but the run cannot go on",
+                            path, (long long)fields.version, SHOAL_VERSION, VERSION);
+        goto fail;
+    }
     if (!is_own_layout(&fields)) {
         status = shoal_fail(context, SHOAL_E_INPUT,
                             "%s: the journal has other fields than this program (%s) writes: it can be read "
@@ -1236,20 +1407,53 @@ shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_
                             path, SHOAL_VERSION);
         goto fail;
     }
-    status = find_restart(&from, &made->length);
+    status = find_restart(&from, &made->length, &made->passing);
     if (status)
         goto fail;
     if (ftruncate(made->fd, made->length)) {
         status = journal_error(made, "cannot cut the journal after its last checkpoint");
         goto fail;
     }
-    free(from.payload.data);
+    release_reader(&from);
     *journal = made;
     return SHOAL_OK;
 fail:
-    free(from.payload.data);
+    release_reader(&from);
     shoal_journal_close(&made);
     return status;
+}
+
+bool shoal_journal_is_stale(const shoal_journal *journal)
+{
+    enum { SOME = 1 << 16 };
+    return journal->passing > (journal->length - journal->passing) / 4 + SOME;
+}
+
+shoal_status shoal_journal_copy(const shoal_journal *journal, const char *path, shoal_journal **copy)
+{
+    shoal_journal *made = NULL;
+    shoal_status status = journal_start(journal->context, path, O_CREAT | O_EXCL, &made);
+    reader from = {.context = journal->context, .path = journal->path, .fd = journal->fd, .size = journal->length};
+    *copy = NULL;
+    if (status)
+        return status;
+    made->n_systems = journal->n_systems;
+    made->n_bodies = journal->n_bodies;
+    made->n_columns = journal->n_columns;
+    while (!status && next_packed(&from, &status))
+        if (!is_passing(from.type) && !write_parts(made, from.type, &from.packed, from.packed.n))
+            status = journal_error(made, cannot_append);
+    if (!status && from.at != from.size)
+        status = shoal_fail(journal->context, SHOAL_E_FILE, "%s: the journal was damaged since it was written",
+                            journal->path);
+    release_reader(&from);
+    if (status) {
+        unlink(path);
+        shoal_journal_close(&made);
+        return status;
+    }
+    *copy = made;
+    return SHOAL_OK;
 }
 
 /* The record just read, into the result. *n_begun: systems that have begun. */
@@ -1302,7 +1506,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     int64_t end = from.size;
     long n_begun = fields.version > 5 ? 0 : made->n_systems;
     if (state)
-        status = find_restart(&from, &end);
+        status = find_restart(&from, &end, NULL);
     if (status)
         goto fail;
     while (from.at < end && next_record(&from, &status)) {
@@ -1325,7 +1529,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
         status = shoal_result_check(context, made, path);
     if (status)
         goto fail;
-    free(from.payload.data);
+    release_reader(&from);
     close(fd);
     if (state) {
         *state = checkpoint;
@@ -1334,7 +1538,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     *result = made;
     return SHOAL_OK;
 fail:
-    free(from.payload.data);
+    release_reader(&from);
     free(checkpoint);
     close(fd);
     shoal_result_destroy(&made);
@@ -1375,7 +1579,7 @@ shoal_status shoal_journal_glance(shoal_context *context, const char *path, shoa
             get_items(&record, numbers, SHOAL_COUNT(numbers), sizeof *numbers);
             *pace = (shoal_journal_pace){numbers[0], numbers[1], numbers[2], pace->kept};
         }
-        if (le32toh(type) == RECORD_CHECKPOINT) /* its progress is right before it */
+        if ((le32toh(type) & ~PACKED) == RECORD_CHECKPOINT) /* its progress is right before it */
             pace->kept = pace->fraction;
         from.at += HEAD_SIZE + (int64_t)size;
     }

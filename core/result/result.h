@@ -313,6 +313,11 @@ shoal_status shoal_journal_create(shoal_context *context, const char *path, cons
  * off, since the restart makes it again. Read the journal first, with state != NULL. Refused while another process has
  * it open for writing. */
 shoal_status shoal_journal_open(shoal_context *context, const char *path, shoal_journal **journal);
+/* Whether checkpoints and the like that later ones make useless are a fifth of the journal or more, a little apart. The
+ * next checkpoint would be better in a copy. copy: begin a journal at path, refused if it exists, with all records of
+ * another but these. Nothing of the other is on its way in the background (shoal_journal_finish). */
+bool shoal_journal_is_stale(const shoal_journal *journal);
+shoal_status shoal_journal_copy(const shoal_journal *journal, const char *path, shoal_journal **copy);
 /* Give its file this name; who had it is replaced. */
 shoal_status shoal_journal_rename(shoal_journal *journal, const char *path);
 void shoal_journal_close(shoal_journal **journal);

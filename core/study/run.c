@@ -50,8 +50,7 @@
 #define LEAST_WAVE     65536
 #define LEAST_GPU_WAVE 262144
 
-#define PIECE 65536              /* systems of a record in a journal that is written anew */
-#define MUCH  ((size_t)16 << 20) /* bytes of superseded checkpoints */
+#define PIECE 65536 /* systems of a record in a journal that is written anew */
 
 /* What a checkpoint in the journal begins with; the output times that each system of the wave has passed and the plan's
  * state follow. */
@@ -102,7 +101,6 @@ typedef struct study_run {
     long n_taken;                          /* of the plan's events, in the result and the journal */
     long n_logged[SHOAL_MAX_MONITORS];     /* likewise of each log of the result */
     int log_of[SHOAL_MAX_MONITORS];        /* and whose it is: a monitor's number */
-    size_t stale;                          /* bytes of superseded checkpoints in the journal */
     shoal_progress_callback callback;
     void *user;
 } study_run;
@@ -651,15 +649,50 @@ static shoal_status put_systems(const study_run *run, shoal_journal *journal, lo
     return status;
 }
 
-/* Write the journal anew, whole: under another name, then renamed, so that a kill leaves the old one or the new one.
- * with_checkpoint: run->checkpoint is part of it. */
-static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
+/* The name of a journal that is written anew. It is renamed when it is complete, so that a kill leaves the old one or
+ * the new one. */
+static void name_unfinished(const study_run *run, char path[PATH_MAX + 8])
+{
+    snprintf(path, PATH_MAX + 8, "%s" UNFINISHED, run->journal_path);
+}
+
+/* Put a journal that was written anew in the place of the old one. status: of what was done so far. */
+static shoal_status replace_journal(study_run *run, shoal_journal *journal, shoal_status status)
+{
+    char path[PATH_MAX + 8];
+
+    name_unfinished(run, path);
+    if (status == SHOAL_OK) {
+        status = shoal_journal_commit(journal);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_journal_rename(journal, run->journal_path);
+    }
+    if (status != SHOAL_OK) {
+        shoal_journal_close(&journal);
+        unlink(path);
+        return status;
+    }
+    shoal_journal_close(&run->journal);
+    run->journal = journal;
+    run->committed = shoal_seconds();
+    return shoal_journal_background(journal);
+}
+
+static shoal_status put_checkpoint(const study_run *run, shoal_journal *journal)
+{
+    const shoal_status status = put_progress(run, journal);
+    return status ? status : shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
+}
+
+/* Write the journal from the result. with_checkpoint: run->checkpoint is part of it. */
+static shoal_status write_journal(study_run *run, bool with_checkpoint)
 {
     const shoal_result *result = run->result;
     char path[PATH_MAX + 8];
     shoal_journal *journal = NULL;
 
-    snprintf(path, sizeof path, "%s" UNFINISHED, run->journal_path);
+    name_unfinished(run, path);
     unlink(path);
     shoal_status status = shoal_journal_create(run->context, path, result, &journal);
     if (status == SHOAL_OK) {
@@ -675,39 +708,31 @@ static shoal_status rewrite_journal(study_run *run, bool with_checkpoint)
         status = shoal_journal_logged(journal, result, l, 0);
     }
     if (status == SHOAL_OK) {
-        status = put_progress(run, journal);
-    }
-    if (status == SHOAL_OK) {
         status = shoal_journal_kept(journal, result, 0);
     }
-    if (status == SHOAL_OK && with_checkpoint) {
-        status = shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
-    }
     if (status == SHOAL_OK) {
-        status = shoal_journal_commit(journal);
+        status = with_checkpoint ? put_checkpoint(run, journal) : put_progress(run, journal);
     }
-    if (status == SHOAL_OK) {
-        status = shoal_journal_rename(journal, run->journal_path);
-    }
-    if (status != SHOAL_OK) {
-        shoal_journal_close(&journal);
-        unlink(path);
-        return status;
-    }
-    shoal_journal_close(&run->journal);
-    run->journal = journal;
-    run->stale = 0;
-    run->committed = shoal_seconds();
-    return shoal_journal_background(journal);
+    return replace_journal(run, journal, status);
 }
 
-/* Whether superseded checkpoints make a journal much longer than the states of the systems that have begun. */
-static bool is_stale(const study_run *run)
+/* Append the checkpoint; if earlier ones have made the journal long, to a copy without them. */
+static shoal_status append_checkpoint(study_run *run)
 {
-    const size_t row = (size_t)run->result->n_bodies * SHOAL_STATE * sizeof(double),
-                 rows = (size_t)(2 * (run->first + run->wave.n_systems) + run->result->n_snapshots),
-                 some = 8 * run->checkpoint_size;
-    return run->stale > rows * row + (some < MUCH ? some : MUCH);
+    char path[PATH_MAX + 8];
+    shoal_journal *journal = NULL;
+    shoal_status status = shoal_journal_finish(run->journal);
+
+    if (status != SHOAL_OK || !shoal_journal_is_stale(run->journal)) {
+        return status ? status : put_checkpoint(run, run->journal);
+    }
+    name_unfinished(run, path);
+    unlink(path);
+    status = shoal_journal_copy(run->journal, path, &journal);
+    if (status == SHOAL_OK) {
+        status = put_checkpoint(run, journal);
+    }
+    return replace_journal(run, journal, status);
 }
 
 /* Between two slices: keep a checkpoint of the last one, whose rows the result does not have yet, when one is due or
@@ -738,14 +763,7 @@ static shoal_status commit(study_run *run)
 
     if (run->checkpoint_due) {
         run->checkpoint_due = false;
-        if (is_stale(run)) {
-            return rewrite_journal(run, true);
-        }
-        run->stale += run->checkpoint_size;
-        status = put_progress(run, run->journal);
-        if (status == SHOAL_OK) {
-            status = shoal_journal_checkpoint(run->journal, run->checkpoint, run->checkpoint_size);
-        }
+        status = append_checkpoint(run);
     } else if (shoal_seconds() - run->committed < COMMIT_S) {
         return SHOAL_OK;
     } else {
@@ -982,7 +1000,7 @@ static shoal_status go_on(study_run *run, bool *resumed)
     }
     run->checkpoint_due = false;
     *resumed = status == SHOAL_OK;
-    return status ? status : rewrite_journal(run, true);
+    return status ? status : write_journal(run, true);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
@@ -1377,7 +1395,7 @@ static shoal_status begin(study_run *run)
         status = begin_snapshots(run);
     }
     if (status == SHOAL_OK && !resumed) {
-        status = rewrite_journal(run, false);
+        status = write_journal(run, false);
     }
     if (status != SHOAL_OK) {
         return status;

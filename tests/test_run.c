@@ -25,6 +25,7 @@
 
 #define PATH_SIZE      512
 #define MOST_OVERRIDES 16
+#define MOST_MB        150
 
 /* Forty systems, so that the second chunk is not full; the closest ones meet within a few years. */
 static const char study_text[] =
@@ -563,6 +564,76 @@ static int die_main(int argc, char **argv)
     return (int)status;
 }
 
+/* Megabytes of the process's memory that are in no file. */
+static double memory_mb(void)
+{
+    char line[128];
+    long kb = 0;
+    FILE *in = fopen("/proc/self/status", "r");
+    while (in && fgets(line, sizeof line, in)) {
+        (void)sscanf(line, "RssAnon: %ld", &kb);
+    }
+    if (in) {
+        fclose(in);
+    }
+    return (double)kb / 1024;
+}
+
+static int watch_memory(const shoal_progress *progress, void *user)
+{
+    double *mb = user; /* at first, the most since */
+    const double now = memory_mb();
+    mb[0] = mb[0] > 0 ? mb[0] : now;
+    mb[1] = fmax(mb[1], now);
+    if (progress->fraction > 0.97) {
+        printf("# %.0f MB at first, %.0f at most\n", mb[0], mb[1]);
+        fflush(stdout);
+        _exit(mb[1] - mb[0] < MOST_MB ? 0 : 1);
+    }
+    return 0;
+}
+
+/* `test_run memory STUDY [key=value ...]`: run most of it; 0: the memory grew by less than MOST_MB */
+static int memory_main(int argc, char **argv)
+{
+    shoal_context *context;
+    shoal_study *study = NULL;
+    double mb[2] = {0};
+
+    shoal_status status = shoal_context_create(&context);
+    if (status == SHOAL_OK) {
+        status = shoal_study_load(context, argv[2], argc - 3, (const char *const *)argv + 3, &study);
+    }
+    if (status == SHOAL_OK) {
+        status = shoal_study_run(study, 0, watch_memory, mb);
+    }
+    fprintf(stderr, "%s\n", shoal_context_message(context));
+    return 2;
+}
+
+/* 300 MB of snapshots, which do not stay in memory. */
+static void test_memory_of_snapshots(void **state)
+{
+    fixture *f = *state;
+    overrides list;
+    const char *argv[MOST_OVERRIDES + 4] = {"test_run", "memory", f->study};
+    int status;
+    split_overrides(f, "memory",
+                    "sweep[0].from=1.6 sweep[0].count=64 sweep[1].to=0.1 sweep[1].count=50 output.interval=0.04 "
+                    "run.slice_steps=0 monitors=()",
+                    &list);
+    memcpy(argv + 3, list.word, (size_t)list.n * sizeof *argv);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execv("/proc/self/exe", (char *const *)argv);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void kill_run(fixture *f, const char *name, const char *words, int calls)
 {
     overrides list;
@@ -940,6 +1011,9 @@ int main(int argc, char **argv)
     if (argc >= 4 && strcmp(argv[1], "die-after") == 0) {
         return die_main(argc, argv);
     }
+    if (argc >= 3 && strcmp(argv[1], "memory") == 0) {
+        return memory_main(argc, argv);
+    }
     const struct CMUnitTest tests[] = {
         TEST(test_whole_run),           TEST(test_frame_of_input),      TEST(test_invalid_system),
         TEST(test_backwards),           TEST(test_snapshots_are_exact), TEST(test_slices_threads_lanes),
@@ -947,7 +1021,7 @@ int main(int argc, char **argv)
         TEST(test_gpu_leaves_the_same), TEST(test_interrupt),           TEST(test_restart_goes_on),
         TEST(test_output_exists),       TEST(test_unwritable_output),   TEST(test_journal_of_another_study),
         TEST(test_two_at_a_time),       TEST(test_bad_times),           TEST(test_waves),
-        TEST(test_size_of_the_journal),
+        TEST(test_size_of_the_journal), TEST(test_memory_of_snapshots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,23 @@ static void describes_itself(void **state)
     shoal_result_destroy(&result);
 }
 
+static void systems_alone(void **state)
+{
+    const fixture *at = *state;
+    shoal_result *result = fixture_result(at->context, 6, 3), *read = NULL;
+    shoal_log *log;
+    assert_int_equal(shoal_result_add_log(at->context, result, SHOAL_CERTIFY_LOG, 2, &log), SHOAL_OK);
+    fixture_logged(at->context, result, 2, 4);
+    assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
+    assert_int_equal(shoal_store_read_systems(at->context, at->path, &read), SHOAL_OK);
+    assert_true(read->n_snapshots == 0 && read->n_events == 0 && read->n_logs == 3);
+    assert_true(read->logs[1].n_rows == 0 && read->logs[2].n_rows == 4);
+    result->n_snapshots = result->n_events = result->logs[1].n_rows = 0;
+    assert_same(read, result);
+    shoal_result_destroy(&read);
+    shoal_result_destroy(&result);
+}
+
 static void journal_instead(void **state)
 {
     const fixture *at = *state;
@@ -624,11 +641,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(round_trip),      TEST(many_threads),   TEST(describes_itself),
-        TEST(journal_instead), TEST(damage),         TEST(not_a_result),
-        TEST(wrong_datasets),  TEST(failed_writes),  TEST(query_states),
-        TEST(query_times),     TEST(query_systems),  TEST(query_events),
-        TEST(query_logs),      TEST(query_refusals), TEST(query_orbits_without_a_star),
+        TEST(round_trip),    TEST(many_threads), TEST(describes_itself), TEST(journal_instead),
+        TEST(systems_alone), TEST(damage),       TEST(not_a_result),     TEST(wrong_datasets),
+        TEST(failed_writes), TEST(query_states), TEST(query_times),      TEST(query_systems),
+        TEST(query_events),  TEST(query_logs),   TEST(query_refusals),   TEST(query_orbits_without_a_star),
         TEST(checksum),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

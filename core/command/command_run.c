@@ -400,7 +400,7 @@ int run_main(int argc, char **argv)
     if (!options.quiet && study->big) {
         code = print_big_summary(study, &last, shoal_seconds() - began);
     } else if (!options.quiet) {
-        status = shoal_store_read(context, study->output, &result);
+        status = shoal_store_read_systems(context, study->output, &result);
         if (status != SHOAL_OK) {
             code = failed(context, status);
             goto fail;

@@ -98,7 +98,7 @@ bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows)
         }
         for (size_t c = first; good && c < end; c++) {
             const packed *chunk = &chunks[c - first];
-            hsize_t offset[H5S_MAX_RANK] = {c * chunk_rows};
+            hsize_t offset[H5S_MAX_RANK] = {rows->first_row + c * chunk_rows};
             good = rows->rank <= H5S_MAX_RANK && chunk->done &&
                    H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk->left_out, offset, chunk->size, chunk->bytes) >= 0;
         }

@@ -11,17 +11,18 @@
 
 enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth of the size in twice the time and more */
 
-/* All rows of a dataset. Its other dimensions are not cut into chunks. */
+/* Rows of a dataset. Its other dimensions are not cut into chunks. */
 typedef struct shoal_chunks {
     int rank;
-    size_t item_size; /* in memory as in the file */
-    size_t n_rows, row_items;
-    size_t chunk_rows; /* rows of a chunk */
+    size_t item_size;         /* in memory as in the file */
+    size_t first_row;         /* a chunk's first */
+    size_t n_rows, row_items; /* n_rows: whole chunks, unless they are the last */
+    size_t chunk_rows;        /* rows of a chunk */
     const void *data;
     bool releases; /* the memory of what is written */
 } shoal_chunks;
 
-/* Write a dataset whose filters are shuffle, deflate, fletcher32, in this order. False if memory is out or HDF5
+/* Write rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. False if memory is out or HDF5
  * refused. */
 bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows);
 

@@ -15,6 +15,7 @@
  * Files without such a block, of older versions and of others, begin with HDF5's signature and are read as before.
  * Objects bear no times, so that the same results are the same bytes.
  */
+#define _GNU_SOURCE 1 /* mremap */
 #include "core/result/h5.h"
 
 #include <endian.h>
@@ -22,6 +23,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/result/chunks.h"
@@ -30,6 +32,8 @@ enum {
     CHUNK_ITEMS = 65536, /* at most, in a chunk of a dataset */
     DEFLATE_ITEMS = 1024 /* at least, in a dataset that is deflated */
 };
+
+enum { LARGE = 64 << 20 }; /* bytes from which a file is not made in the process's memory */
 
 enum { BLOCK = 512, SUMMED = 16, SIGNATURE = 8 };
 static const unsigned char block_magic[SIGNATURE] = {0x89, 'S', 'h', 'o', 'a', 'l', '\r', '\n'};
@@ -99,10 +103,69 @@ static void *image_copy(void *to, const void *from, size_t size, H5FD_file_image
     return memcpy(to, from, size);
 }
 
+static void image_drop_file(shoal_h5_image *made)
+{
+    if (!made->map)
+        return;
+    munmap(made->map, made->n_map);
+    made->map = NULL;
+    shoal_file_end(made->file, made->temporary, made->path, false);
+}
+
+/* More room in the file that is mapped. The disk's blocks are taken first: what is written to the memory later cannot
+ * find the disk full. */
+static bool image_extend_file(shoal_h5_image *made, size_t size)
+{
+    if (size > made->n_map && posix_fallocate(made->file, (off_t)made->n_map, (off_t)(size - made->n_map)) != 0)
+        return false;
+    void *map = made->map ? mremap(made->map, made->n_map, size, MREMAP_MAYMOVE)
+                          : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, made->file, 0);
+    if (map == MAP_FAILED)
+        return false;
+    made->map = map;
+    made->n_map = size;
+    shoal_release_pages(map, size); /* they stay in the file */
+    return true;
+}
+
+/* From the process's memory to a file. False: it stays there. */
+static bool image_to_file(shoal_h5_image *made, void *bytes, size_t size)
+{
+    made->spills = false; /* not again */
+    made->file = shoal_file_begin(made->path, &made->temporary);
+    if (made->file < 0)
+        return false;
+    if (!image_extend_file(made, size)) {
+        shoal_file_end(made->file, made->temporary, made->path, false);
+        return false;
+    }
+    memcpy(made->map, bytes, made->capacity);
+    free(bytes);
+    return true;
+}
+
+/* From a file that cannot grow back to the process's memory: HDF5 must go on until the file can be closed. */
+static void *image_from_file(shoal_h5_image *made, size_t size)
+{
+    void *bytes = malloc(size);
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, made->map, made->n_map < size ? made->n_map : size);
+    image_drop_file(made);
+    return bytes;
+}
+
 static void *image_realloc(void *bytes, size_t size, H5FD_file_image_op_t operation, void *user)
 {
     shoal_h5_image *made = user;
-    void *grown = realloc(bytes, size);
+    const bool is_large = operation == H5FD_FILE_IMAGE_OP_FILE_RESIZE && bytes && size > LARGE;
+    void *grown;
+    if (made->map && bytes == made->map)
+        grown = image_extend_file(made, size) ? made->map : image_from_file(made, size);
+    else if (made->spills && is_large && image_to_file(made, bytes, size))
+        grown = made->map;
+    else
+        grown = realloc(bytes, size);
     if (grown && operation == H5FD_FILE_IMAGE_OP_FILE_RESIZE)
         made->capacity = size;
     return grown;
@@ -156,12 +219,20 @@ static uint32_t block_sum(const unsigned char *block, uint32_t sum_of_rest)
 /* The block before a file of ours. */
 static void image_sign(shoal_h5_image *made)
 {
+    enum { PIECE = 4 << 20 };
     unsigned char *block = made->bytes;
     const uint64_t size = htole64(made->size - BLOCK);
+    uint32_t rest = 0;
+    for (size_t at = BLOCK, n; at < made->size; at += n) {
+        n = made->size - at < PIECE ? made->size - at : PIECE;
+        rest = shoal_crc32c(rest, block + at, n);
+        if (made->map)
+            shoal_release_pages(block + at, n);
+    }
     memset(block, 0, BLOCK);
     memcpy(block, block_magic, SIGNATURE);
     memcpy(block + SIGNATURE, &size, sizeof size);
-    const uint32_t sum = htole32(block_sum(block, shoal_crc32c(0, block + BLOCK, made->size - BLOCK)));
+    const uint32_t sum = htole32(block_sum(block, rest));
     memcpy(block + SUMMED, &sum, sizeof sum);
 }
 
@@ -178,8 +249,11 @@ static hid_t without_times(hid_t kind)
 shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5)
 {
     const size_t block = oldest == H5F_LIBVER_EARLIEST ? 0 : BLOCK;
-    *h5 = (shoal_h5){
-        .context = context, .path = path, .file = H5I_INVALID_HID, .image = {.block = block}, .releases = false};
+    *h5 = (shoal_h5){.context = context,
+                     .path = path,
+                     .file = H5I_INVALID_HID,
+                     .image = {.block = block, .path = path},
+                     .releases = false};
     H5FD_file_image_callbacks_t callbacks = {image_malloc, image_copy,      image_realloc, image_free,
                                              image_user,   image_user_free, &h5->image};
     const size_t size = strlen(path) + 32;
@@ -218,15 +292,40 @@ static shoal_status finish(shoal_h5 *h5, shoal_status status)
     return status;
 }
 
+static void image_release(shoal_h5_image *made)
+{
+    if (!made->map || made->bytes != made->map)
+        free(made->bytes);
+    image_drop_file(made);
+    made->bytes = NULL;
+}
+
+/* The image becomes the file. False with errno. */
+static bool image_save(shoal_h5_image *made, const char *path)
+{
+    if (!made->map)
+        return shoal_replace_file(path, made->bytes, made->size);
+    const bool good = munmap(made->map, made->n_map) == 0 && ftruncate(made->file, (off_t)made->size) == 0 &&
+                      (fsync(made->file) == 0 || errno == EINVAL);
+    made->map = NULL;
+    made->bytes = NULL;
+    return shoal_file_end(made->file, made->temporary, path, good) && shoal_sync_folder(path);
+}
+
+void shoal_h5_spill(shoal_h5 *h5)
+{
+    h5->image.spills = !shoal_not_a_file(h5->path);
+}
+
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status)
 {
     status = finish(h5, status);
     if (!status && shoal_not_a_file(h5->path))
         status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot write a result file: not a regular file", h5->path);
-    if (!status && !shoal_replace_file(h5->path, h5->image.bytes, h5->image.size))
+    if (!status && !image_save(&h5->image, h5->path))
         status = shoal_fail(h5->context, SHOAL_E_FILE, "%s: cannot write the result file: %s", h5->path,
                             strerror(errno));
-    free(h5->image.bytes);
+    image_release(&h5->image);
     return status;
 }
 
@@ -235,7 +334,7 @@ shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out)
     status = finish(h5, status);
     if (!status)
         fwrite(h5->image.bytes, 1, h5->image.size, out); /* who closes the file looks for errors */
-    free(h5->image.bytes);
+    image_release(&h5->image);
     return status;
 }
 
@@ -324,9 +423,14 @@ static hid_t creation_list(shoal_h5_extent extent)
     return list;
 }
 
-/* All rows of a dataset; those of a deflated one that has several chunks, each of whole rows, by all threads. */
-static bool write_rows(const shoal_h5 *h5, hid_t dataset, hid_t type, hid_t list, shoal_h5_extent extent,
-                       const void *data)
+/* How rows of a dataset are written: a deflated one that has several chunks, each of whole rows, by all threads. */
+typedef struct row_writer {
+    hid_t dataset, type;
+    shoal_h5_extent extent;
+    size_t row_items, chunk_rows; /* chunk_rows: 0 = by HDF5 */
+} row_writer;
+
+static row_writer writer_of(hid_t dataset, hid_t type, hid_t list, shoal_h5_extent extent)
 {
     hsize_t chunk[3] = {0};
     size_t row_items = 1;
@@ -336,38 +440,111 @@ static bool write_rows(const shoal_h5 *h5, hid_t dataset, hid_t type, hid_t list
         whole = whole && chunk[d] == extent.of[d];
         row_items *= extent.of[d];
     }
-    if (whole)
-        return shoal_chunks_write(dataset, &(shoal_chunks){.rank = extent.rank,
-                                                           .item_size = H5Tget_size(type),
-                                                           .n_rows = extent.of[0],
-                                                           .row_items = row_items,
-                                                           .chunk_rows = chunk[0],
-                                                           .data = data,
-                                                           .releases = h5->releases});
-    return !extent.of[0] || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    return (row_writer){dataset, type, extent, row_items, whole ? chunk[0] : 0};
 }
 
-shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
-                            const void *data, const char *unit, const char *doc)
+/* n rows from `first` on, of whole chunks unless they are the last. */
+static bool write_rows(const row_writer *to, size_t first, size_t n, const void *data, bool releases)
+{
+    if (n == 0)
+        return true;
+    if (to->chunk_rows)
+        return shoal_chunks_write(to->dataset, &(shoal_chunks){.rank = to->extent.rank,
+                                                               .item_size = H5Tget_size(to->type),
+                                                               .first_row = first,
+                                                               .n_rows = n,
+                                                               .row_items = to->row_items,
+                                                               .chunk_rows = to->chunk_rows,
+                                                               .data = data,
+                                                               .releases = releases});
+    if (n == to->extent.of[0])
+        return H5Dwrite(to->dataset, to->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    const hsize_t begin[3] = {first}, count[3] = {n, to->extent.of[1], to->extent.of[2]};
+    const hid_t space = H5Screate_simple(to->extent.rank, to->extent.of, NULL),
+                part = H5Screate_simple(to->extent.rank, count, NULL);
+    const bool good = space >= 0 && part >= 0 &&
+                      H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, count, NULL) >= 0 &&
+                      H5Dwrite(to->dataset, to->type, part, space, H5P_DEFAULT, data) >= 0;
+    if (space >= 0)
+        H5Sclose(space);
+    if (part >= 0)
+        H5Sclose(part);
+    return good;
+}
+
+/* Rows that are had at a time: of PART bytes, or, so that a large result is not gone through too often, a sixteenth of
+ * all. */
+static size_t rows_at_a_time(const row_writer *to)
+{
+    enum { PART = 32 << 20, PARTS = 16 };
+    const size_t all = to->extent.of[0], row = to->row_items * H5Tget_size(to->type),
+                 least = row < PART ? PART / row : 1, n = all / PARTS > least ? all / PARTS : least;
+    if (!to->chunk_rows || n >= all)
+        return n < all ? n : all;
+    return n > to->chunk_rows ? n - n % to->chunk_rows : to->chunk_rows;
+}
+
+static shoal_status write_from(const shoal_h5 *h5, const row_writer *to, const char *dataset,
+                               const shoal_h5_source *source)
+{
+    const size_t all = to->extent.of[0], n_part = rows_at_a_time(to), row = to->row_items * H5Tget_size(to->type);
+    void *part = malloc(n_part * row + 1);
+    shoal_status status = part ? SHOAL_OK : no_memory(h5);
+    for (size_t first = 0, n; first < all && !status; first += n) {
+        n = all - first < n_part ? all - first : n_part;
+        status = source->fill(source->user, first, n, part);
+        if (!status && !write_rows(to, first, n, part, false))
+            status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+    }
+    free(part);
+    return status;
+}
+
+/* data or source: one of them is NULL */
+static shoal_status write_dataset(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
+                                  const void *data, const shoal_h5_source *source)
 {
     const hid_t space = H5Screate_simple(extent.rank, extent.of, NULL), list = creation_list(extent);
     const hid_t set = space >= 0 && list >= 0
                           ? H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                           : H5I_INVALID_HID;
-    shoal_status status = set >= 0 && write_rows(h5, set, type, list, extent, data)
-                              ? SHOAL_OK
-                              : h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
-    if (set >= 0 && H5Dclose(set) < 0 && !status)
+    shoal_status status = SHOAL_OK;
+    if (set >= 0) {
+        const row_writer to = writer_of(set, type, list, extent);
+        if (source)
+            status = write_from(h5, &to, dataset, source);
+        else if (!write_rows(&to, 0, extent.of[0], data, h5->releases))
+            status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+    }
+    if ((set < 0 || H5Dclose(set) < 0) && !status)
         status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
     if (list >= 0)
         H5Pclose(list);
     if (space >= 0)
         H5Sclose(space);
+    return status;
+}
+
+static shoal_status write_labels(const shoal_h5 *h5, const char *dataset, const char *unit, const char *doc,
+                                 shoal_status status)
+{
     if (!status && unit)
         status = shoal_h5_put_text(h5, dataset, "unit", unit);
     if (!status && doc)
         status = shoal_h5_put_text(h5, dataset, "doc", doc);
     return status;
+}
+
+shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
+                            const void *data, const char *unit, const char *doc)
+{
+    return write_labels(h5, dataset, unit, doc, write_dataset(h5, dataset, type, extent, data, NULL));
+}
+
+shoal_status shoal_h5_write_from(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
+                                 const shoal_h5_source *source, const char *unit, const char *doc)
+{
+    return write_labels(h5, dataset, unit, doc, write_dataset(h5, dataset, type, extent, NULL, source));
 }
 
 /* ---- a file on disk ---------------------------------------------------------------------------------------------- */
@@ -464,7 +641,7 @@ void shoal_h5_close(shoal_h5 *h5)
     if (h5->file < 0)
         return;
     H5Fclose(h5->file);
-    free(h5->image.bytes); /* of a file that was not saved */
+    image_release(&h5->image); /* of a file that was not saved */
     h5->file = H5I_INVALID_HID;
     shoal_h5_errors_restore(h5->errors);
 }

@@ -20,10 +20,16 @@ typedef struct shoal_h5_errors {
 shoal_h5_errors shoal_h5_errors_off(void);
 void shoal_h5_errors_restore(shoal_h5_errors errors);
 
-/* The memory in which a file is made. */
+/* The memory in which a file is made. With shoal_h5_spill that of a large one is itself a file. */
 typedef struct shoal_h5_image {
     unsigned char *bytes;
     size_t capacity, size, block; /* block: of these bytes, before HDF5's own */
+    bool spills;
+    const char *path; /* borrowed */
+    void *map;        /* [n_map] the file; NULL = there is none */
+    size_t n_map;
+    int file;
+    char *temporary; /* its name */
 } shoal_h5_image;
 
 /* A file that is open; HDF5 prints no errors as long as it is. It stays at its address. */
@@ -63,6 +69,9 @@ hid_t shoal_h5_text_type(size_t size);
  *   step    in   bytes by which the memory grows
  */
 shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libver_t oldest, size_t step, shoal_h5 *h5);
+/* The memory of a file that becomes large is that of a file beside path, which is mapped, if the disk has room for it:
+ * the process's own does not grow with it. To be called right after shoal_h5_create, for a file that will be saved. */
+void shoal_h5_spill(shoal_h5 *h5);
 shoal_status shoal_h5_group(const shoal_h5 *h5, const char *group);
 /* An attribute of a group, "/" = of the file, or of a dataset: n values, 0: one that is no array. text: NULL is "". */
 shoal_status shoal_h5_put(const shoal_h5 *h5, const char *object, const char *name, hid_t type, int n,
@@ -76,6 +85,14 @@ shoal_status shoal_h5_put_integers(const shoal_h5 *h5, const char *object, const
  * one is shuffled and deflated, too, where the library can. */
 shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
                             const void *data, const char *unit, const char *doc);
+/* Rows that are not in memory. */
+typedef struct shoal_h5_source {
+    shoal_status (*fill)(void *user, size_t first, size_t n, void *to); /* rows first..first+n-1 */
+    void *user;
+} shoal_h5_source;
+/* The same dataset, byte for byte, of such rows, a part at a time. */
+shoal_status shoal_h5_write_from(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
+                                 const shoal_h5_source *source, const char *unit, const char *doc);
 /* Through a temporary name beside h5->path: the file is complete or as it was. Closes it, whatever happens. */
 shoal_status shoal_h5_save(shoal_h5 *h5, shoal_status status);
 shoal_status shoal_h5_print(shoal_h5 *h5, shoal_status status, FILE *out);

@@ -48,7 +48,7 @@
  * written after it.
  */
 #include "core/result/pack.h"
-#include "core/result/result.h"
+#include "core/result/rows.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -309,10 +309,13 @@ static void get_attribute(cursor *from, shoal_result *result, int type, const sh
         get_word(from, member, attribute->size);
     else if (type == SHOAL_ATTRIBUTE_TEXT || type == SHOAL_ATTRIBUTE_WORD) {
         text = get_text(from);
-        if (attribute)
+        if (attribute) {
+            char *before; /* of a damaged header that has it twice */
+            memcpy(&before, member, sizeof before);
             memcpy(member, &text, sizeof text);
-        else
-            free(text);
+            text = before;
+        }
+        free(text);
     } else
         get_items(from, attribute ? (void *)member : &number, 1, 8);
 }
@@ -1135,20 +1138,34 @@ shoal_status shoal_journal_systems(shoal_journal *journal, const shoal_result *r
     return append_buffer(journal, RECORD_SYSTEMS, &payload);
 }
 
+/* Rows of so many bytes that a record has at most, so that it can be read in little memory. */
+static long most_rows(size_t row)
+{
+    enum { MOST = 8 << 20 };
+    return row > 0 && row < MOST ? (long)(MOST / row) : 1;
+}
+
 static shoal_status put_more(shoal_journal *journal, const shoal_result *result, int when, long n, long first,
                              uint32_t type)
 {
+    size_t row = 0;
     shoal_status status = check_shape(journal, result);
-    if (status || first >= n)
-        return status;
-    if (first < 0)
+    if (first < 0 && !status)
         return shoal_fail(journal->context, SHOAL_E_USAGE, "%s: there is no row %ld", journal->path, first);
-    buffer payload = payload_for(journal);
-    put_int(&payload, n - first);
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (shoal_result_fields[f].when & when)
-            put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)(n - first));
-    return append_buffer(journal, type, &payload);
+            row += shoal_field_row_items(&shoal_result_fields[f], result) *
+                   shoal_field_item_size(&shoal_result_fields[f]);
+    for (long n_more; first < n && !status; first += n_more) {
+        n_more = n - first < most_rows(row) ? n - first : most_rows(row);
+        buffer payload = payload_for(journal);
+        put_int(&payload, n_more);
+        for (int f = 0; f < shoal_result_n_fields; f++)
+            if (shoal_result_fields[f].when & when)
+                put_rows(&payload, result, &shoal_result_fields[f], (size_t)first, (size_t)n_more);
+        status = append_buffer(journal, type, &payload);
+    }
+    return status;
 }
 
 shoal_status shoal_journal_snapshots(shoal_journal *journal, const shoal_result *result, long first)
@@ -1164,15 +1181,18 @@ shoal_status shoal_journal_events(shoal_journal *journal, const shoal_result *re
 shoal_status shoal_journal_logged(shoal_journal *journal, const shoal_result *result, int l, long first)
 {
     const shoal_log *log = &result->logs[l];
-    const shoal_status status = check_shape(journal, result);
-    if (status || first >= log->n_rows)
-        return status;
-    buffer payload = payload_for(journal);
-    put_int(&payload, l);
-    put_int(&payload, log->n_rows - first);
-    for (int c = 0; c < log->n_columns; c++)
-        put_table(&payload, log->columns[c].value + first, (size_t)(log->n_rows - first), 1, sizeof(double));
-    return append_buffer(journal, RECORD_LOGGED, &payload);
+    const long most = most_rows((size_t)log->n_columns * sizeof(double));
+    shoal_status status = check_shape(journal, result);
+    for (long n; first < log->n_rows && !status; first += n) {
+        n = log->n_rows - first < most ? log->n_rows - first : most;
+        buffer payload = payload_for(journal);
+        put_int(&payload, l);
+        put_int(&payload, n);
+        for (int c = 0; c < log->n_columns; c++)
+            put_table(&payload, log->columns[c].value + first, (size_t)n, 1, sizeof(double));
+        status = append_buffer(journal, RECORD_LOGGED, &payload);
+    }
+    return status;
 }
 
 shoal_status shoal_journal_kept(shoal_journal *journal, const shoal_result *result, long first)
@@ -1423,6 +1443,104 @@ fail:
     return status;
 }
 
+/* What a record of rows is about: how many there are, and of which log. */
+static shoal_status describe_record(const reader *from, shoal_record *record, uint32_t type)
+{
+    enum { FIRST = 16 };
+    int64_t numbers[2] = {0};
+    cursor begin = {from->packed.data, from->packed.n, false, false};
+    record->packed = (from->type & PACKED) != 0;
+    record->n_unpacked = record->packed ? get_int(&begin) : (int64_t)from->packed.n;
+    unsigned char *bytes = record->packed && shoal_pack_can_be(begin.left, (size_t)record->n_unpacked)
+                               ? malloc((size_t)record->n_unpacked + 1)
+                               : NULL;
+    size_t n_used;
+    if (bytes && !shoal_unpack_first(begin.data, begin.left, bytes, (size_t)record->n_unpacked, FIRST, &n_used))
+        begin = (cursor){bytes, FIRST, false, false};
+    else
+        begin.bad = record->packed;
+    const bool is_log = type == RECORD_LOGGED;
+    get_items(&begin, numbers, is_log ? 2 : 1, sizeof *numbers);
+    free(bytes);
+    record->n = (long)numbers[is_log];
+    record->table = type == RECORD_SNAPSHOTS ? SHOAL_ROWS_SNAPSHOTS
+                    : type == RECORD_EVENTS  ? SHOAL_ROWS_EVENTS
+                                             : SHOAL_ROWS_LOGS + (int)numbers[0];
+    return !begin.bad && record->n >= 0 && record->n <= record->n_unpacked / 8
+               ? SHOAL_OK
+               : shoal_fail(from->context, SHOAL_E_FILE, "%s: the record of type %u before byte %lld makes no sense",
+                            from->path, (unsigned)type, (long long)from->at);
+}
+
+shoal_status shoal_journal_list(const shoal_journal *journal, shoal_record **records, long *n_records)
+{
+    shoal_status status = SHOAL_OK;
+    reader from = {.context = journal->context, .path = journal->path, .fd = journal->fd, .size = journal->length};
+    long n = 0, room = 0;
+    *records = NULL;
+    while (!status && next_packed(&from, &status)) {
+        const uint32_t type = from.type & ~PACKED;
+        if (type != RECORD_SNAPSHOTS && type != RECORD_EVENTS && type != RECORD_LOGGED)
+            continue;
+        room = n < room ? room : 2 * room + 64;
+        shoal_record *more = realloc(*records, (size_t)room * sizeof *more);
+        if (!more) {
+            status = shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+            break;
+        }
+        *records = more;
+        more[n] = (shoal_record){.at = from.at - (int64_t)from.packed.n, .size = (int64_t)from.packed.n};
+        status = describe_record(&from, &more[n], type);
+        n++;
+    }
+    if (!status && from.at != from.size)
+        status = shoal_fail(journal->context, SHOAL_E_FILE, "%s: the journal was damaged since it was written",
+                            journal->path);
+    release_reader(&from);
+    if (status) {
+        free(*records);
+        *records = NULL;
+    }
+    *n_records = n;
+    return status;
+}
+
+/* Memory for n bytes; what it held is lost. */
+static bool reserve(unsigned char **bytes, size_t *room, size_t n)
+{
+    if (n <= *room)
+        return true;
+    free(*bytes);
+    *bytes = malloc(n);
+    *room = *bytes ? n : 0;
+    return *bytes != NULL;
+}
+
+shoal_status shoal_journal_piece(const shoal_journal *journal, shoal_record *record, size_t n, shoal_piece *piece)
+{
+    enum { SIZE = 8 };
+    const reader from = {.context = journal->context, .path = journal->path, .fd = journal->fd};
+    const size_t systems = shoal_record_head(record) + 8 * (size_t)record->n;
+    const bool few = record->packed && n <= systems && record->n_systems_packed > 0;
+    const size_t size = few ? (size_t)record->n_systems_packed : record->packed ? (size_t)record->size - SIZE : n;
+    size_t n_used = 0;
+    shoal_status status = SHOAL_OK;
+    if (n > (size_t)record->n_unpacked)
+        return shoal_fail(journal->context, SHOAL_E_FILE, "%s: a record is too short", journal->path);
+    if (!reserve(&piece->bytes, &piece->room, (size_t)record->n_unpacked + 1) ||
+        (record->packed && !reserve(&piece->packed, &piece->packed_room, size + 1)))
+        return shoal_fail(journal->context, SHOAL_E_MEMORY, "%s: out of memory", journal->path);
+    unsigned char *to = record->packed ? piece->packed : piece->bytes;
+    const bool good = read_all(&from, to, size, record->at + (record->packed ? SIZE : 0), &status) &&
+                      (!record->packed ||
+                       !shoal_unpack_first(to, size, piece->bytes, (size_t)record->n_unpacked, n, &n_used));
+    if (good && n == systems)
+        record->n_systems_packed = (int64_t)n_used;
+    return good || status
+               ? status
+               : shoal_fail(journal->context, SHOAL_E_FILE, "%s: a record cannot be unpacked", journal->path);
+}
+
 bool shoal_journal_is_stale(const shoal_journal *journal)
 {
     enum { SOME = 1 << 16 };
@@ -1456,13 +1574,27 @@ shoal_status shoal_journal_copy(const shoal_journal *journal, const char *path, 
     return SHOAL_OK;
 }
 
+/* What is read of a journal. */
+typedef struct reading {
+    void **state; /* the last checkpoint, and nothing after it; NULL: all rows */
+    size_t *size;
+    long *n_snapshots; /* rows of snapshots, events and logs are left out, those of snapshots counted; NULL: they are
+                          read */
+} reading;
+
 /* The record just read, into the result. *n_begun: systems that have begun. */
-static shoal_status get_record(const reader *from, shoal_result *result, const layout *fields, long *n_begun)
+static shoal_status get_record(const reader *from, shoal_result *result, const layout *fields, const reading *what,
+                               long *n_begun)
 {
     shoal_context *context = from->context;
     cursor record = {from->payload.data, from->payload.n, false, false};
     shoal_status status = SHOAL_OK;
-    switch (from->type) {
+    const uint32_t type = from->type;
+    if (what->n_snapshots && (type == RECORD_SNAPSHOTS || type == RECORD_EVENTS || type == RECORD_LOGGED)) {
+        *what->n_snapshots += type == RECORD_SNAPSHOTS ? (long)get_int(&record) : 0;
+        return SHOAL_OK;
+    }
+    switch (type) {
     case RECORD_SYSTEMS: get_systems(&record, result, fields); break;
     case RECORD_SNAPSHOTS: status = get_more(context, &record, result, fields, SHOAL_FIELD_SNAPSHOT); break;
     case RECORD_EVENTS: status = get_more(context, &record, result, fields, SHOAL_FIELD_EVENT); break;
@@ -1479,9 +1611,9 @@ static shoal_status get_record(const reader *from, shoal_result *result, const l
                             from->path, (unsigned)from->type, (long long)from->at);
 }
 
-shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
-                                size_t *size)
+static shoal_status read_journal(shoal_context *context, const char *path, const reading *what, shoal_result **result)
 {
+    void **state = what->state;
     reader from = {.fd = -1};
     layout fields;
     shoal_result *made = NULL;
@@ -1491,7 +1623,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     *result = NULL;
     if (state) {
         *state = NULL;
-        *size = 0;
+        *what->size = 0;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     if (fd < 0)
@@ -1510,7 +1642,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     if (status)
         goto fail;
     while (from.at < end && next_record(&from, &status)) {
-        status = get_record(&from, made, &fields, &n_begun);
+        status = get_record(&from, made, &fields, what, &n_begun);
         if (status)
             goto fail;
         if (from.type == RECORD_CHECKPOINT && state && from.at == end) {
@@ -1533,7 +1665,7 @@ shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_
     close(fd);
     if (state) {
         *state = checkpoint;
-        *size = checkpoint_size;
+        *what->size = checkpoint_size;
     }
     *result = made;
     return SHOAL_OK;
@@ -1543,6 +1675,19 @@ fail:
     close(fd);
     shoal_result_destroy(&made);
     return status;
+}
+
+shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
+                                size_t *size)
+{
+    return read_journal(context, path, &(reading){state, size, NULL}, result);
+}
+
+shoal_status shoal_journal_resume(shoal_context *context, const char *path, shoal_result **result, void **state,
+                                  size_t *size, long *n_snapshots)
+{
+    *n_snapshots = 0;
+    return read_journal(context, path, &(reading){state, size, n_snapshots}, result);
 }
 
 shoal_status shoal_journal_glance(shoal_context *context, const char *path, shoal_journal_pace *pace)

@@ -196,15 +196,16 @@ static bool take_rows(z_stream *inflater, source *from, size_t width, size_t row
     return true;
 }
 
-shoal_status shoal_unpack(const unsigned char *from, size_t n, unsigned char *to, size_t n_unpacked)
+shoal_status shoal_unpack_first(const unsigned char *from, size_t n, unsigned char *to, size_t n_unpacked,
+                                size_t wanted, size_t *n_used)
 {
     source packed = {from, n};
     z_stream inflater = {0};
-    if (inflateInit2(&inflater, -WINDOW_BITS) != Z_OK)
-        return SHOAL_E_MEMORY;
     bool good = true;
     size_t at = 0, width, rows;
-    while (good && packed.left > 0) {
+    if (inflateInit2(&inflater, -WINDOW_BITS) != Z_OK)
+        return SHOAL_E_MEMORY;
+    while (good && at < wanted) {
         good = take_number(&packed, &width) && take_number(&packed, &rows) && rows > 0 &&
                (width == 0 || rows <= MOST_ROWS) && rows <= (n_unpacked - at) / (width ? width : 1);
         const unsigned char *bytes = good && width == 0 ? take(&packed, rows) : NULL;
@@ -214,5 +215,13 @@ shoal_status shoal_unpack(const unsigned char *from, size_t n, unsigned char *to
         at += good ? rows * (width ? width : 1) : 0;
     }
     inflateEnd(&inflater);
-    return good && at == n_unpacked ? SHOAL_OK : SHOAL_E_INPUT;
+    *n_used = n - packed.left;
+    return good ? SHOAL_OK : SHOAL_E_INPUT;
+}
+
+shoal_status shoal_unpack(const unsigned char *from, size_t n, unsigned char *to, size_t n_unpacked)
+{
+    size_t n_used;
+    const shoal_status status = shoal_unpack_first(from, n, to, n_unpacked, n_unpacked, &n_used);
+    return status || n_used == n ? status : SHOAL_E_INPUT;
 }

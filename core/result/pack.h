@@ -20,5 +20,9 @@ bool shoal_pack_can_be(size_t n, size_t n_unpacked);
 /* Unpack what shoal_pack made, one or several times in a row. E_INPUT: it was not this, or not of n_unpacked bytes;
  * E_MEMORY. */
 shoal_status shoal_unpack(const unsigned char *from, size_t n, unsigned char *to, size_t n_unpacked);
+/* The first `wanted` bytes of the n_unpacked ones at least. *n_used: of the packed bytes. Of `from` there may be fewer
+ * than all: as many as were used. */
+shoal_status shoal_unpack_first(const unsigned char *from, size_t n, unsigned char *to, size_t n_unpacked,
+                                size_t wanted, size_t *n_used);
 
 #endif

@@ -83,13 +83,13 @@ struct shoal_result {
     int n_columns;
     shoal_column *columns; /* swept parameters first, then what monitors computed */
     int n_swept;
-    /* snapshots: the first ones of all systems, by system, then the second ones; during a run in the order of their
-     * commits */
+    /* snapshots: the first ones of all systems, by system, then the second ones; during a run those that the journal
+     * does not have yet, as they come */
     long n_snapshots;         /* rows */
     int64_t *snapshot_system; /* [n_snapshots] index of the system */
     double *snapshot_time;    /* [n_snapshots] */
     double *snapshot;         /* [n_snapshots][n_bodies][7] */
-    /* events, by system and time; during a run in the order of their commits */
+    /* events, by system and time; during a run as snapshots */
     long n_events;         /* rows */
     int64_t *event_system; /* [n_events] index of the system */
     double *event_time;
@@ -360,14 +360,25 @@ shoal_status shoal_journal_finish(shoal_journal *journal);
 shoal_status shoal_journal_read(shoal_context *context, const char *path, shoal_result **result, void **state,
                                 size_t *size);
 
+/* The same with state, for a run that goes on: without the rows of snapshots, events and logs. *n_snapshots: how many
+ * of the first there are. */
+shoal_status shoal_journal_resume(shoal_context *context, const char *path, shoal_result **result, void **state,
+                                  size_t *size, long *n_snapshots);
+
 /* ---- store.c: the HDF5 result file ------------------------------------------------------------------------------- */
 
 /* Write to a temporary name beside path, then rename it, so that the file is complete or absent. */
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result);
-/* The same, and destroy the result: as the file grows in memory, the arrays go. */
-shoal_status shoal_store_write_last(shoal_context *context, const char *path, shoal_result **result);
+/* The same, and destroy the result: as the file grows in memory, the arrays go. rows: of snapshots, events and logs
+ * that are not in the result but in its journal (rows.h); NULL: they are in the result. */
+struct shoal_rows;
+shoal_status shoal_store_write_last(shoal_context *context, const char *path, struct shoal_rows *rows,
+                                    shoal_result **result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
+/* The same without the rows of snapshots, events and logs, but for those of the log of run.certify. (A journal is read
+ * whole.) */
+shoal_status shoal_store_read_systems(shoal_context *context, const char *path, shoal_result **result);
 /* What is known of a result file without reading its rows. config: malloc'd. */
 typedef struct shoal_store_head {
     bool complete;

@@ -21,11 +21,11 @@
  * chunked and checksummed (fletcher32); large ones are shuffled and deflated too, where the library can. With the file
  * format of HDF5 1.10, whose metadata are checksummed, no damaged byte goes unnoticed.
  *
- * The file is made in memory, written to a temporary name beside its own, synced and renamed: it is complete or not
- * there. How files are written and read is h5.c's.
+ * The file is made in memory, or, a large one, under a temporary name beside its own; then synced and renamed: it is
+ * complete or not there. How files are written and read is h5.c's. Rows that are in a journal come from rows.c.
  */
 #include "core/result/h5.h"
-#include "core/result/result.h"
+#include "core/result/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -42,6 +42,8 @@ typedef struct store {
     hid_t enumeration; /* of outcomes */
     int version;       /* of the format, of a file that is read */
     hid_t words[2];    /* strings of SHOAL_NAME_SIZE and of SHOAL_COLUMN_SIZE bytes */
+    shoal_rows *rows;  /* of a file that is written, which are in a journal; or NULL: in the result */
+    bool few;          /* of a file that is read: no rows of snapshots, events and logs but run.certify's */
 } store;
 
 static const size_t word_size[] = {SHOAL_NAME_SIZE, sizeof(((shoal_column *)0)->name)};
@@ -120,7 +122,39 @@ static shoal_status write_attributes(const store *at, const shoal_result *result
     return status;
 }
 
-static shoal_status write_fields(const store *at, const shoal_result *result)
+/* A column of the selected table of rows in a journal. */
+typedef struct rows_column {
+    shoal_rows *rows;
+    int column;
+} rows_column;
+
+static shoal_status fill_column(void *user, size_t first, size_t n, void *to)
+{
+    const rows_column *of = user;
+    return shoal_rows_fill(of->rows, of->column, (long)first, (long)n, to);
+}
+
+/* The fields of snapshots or of events, from the journal. */
+static shoal_status write_table(const store *at, const shoal_result *result, int f, const char *unit)
+{
+    const shoal_field *field = &shoal_result_fields[f];
+    const int when = SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT;
+    rows_column of = {at->rows, 0};
+    shoal_status status = SHOAL_OK;
+    while (f > of.column && (shoal_result_fields[f - of.column - 1].when & when) == (field->when & when))
+        of.column++;
+    shoal_h5_extent extent = field_extent(field, result);
+    long n = 0;
+    status = shoal_rows_select(at->rows, field->when & SHOAL_FIELD_EVENT ? SHOAL_ROWS_EVENTS : SHOAL_ROWS_SNAPSHOTS,
+                               &n);
+    extent.of[0] = (hsize_t)n;
+    const shoal_h5_source from = {fill_column, &of};
+    return status ? status
+                  : shoal_h5_write_from(&at->h5, field->path, field_type(at, field), extent, &from, unit, field->doc);
+}
+
+/* releases: see shoal_h5 */
+static shoal_status write_fields(store *at, const shoal_result *result, bool releases)
 {
     const shoal_units *units = &result->units;
     char states[80], name[SHOAL_UNIT_SIZE];
@@ -131,8 +165,12 @@ static shoal_status write_fields(const store *at, const shoal_result *result)
         const shoal_field *field = &shoal_result_fields[f];
         const char *unit = strcmp(field->dimension, "state") == 0 ? states
                                                                   : shoal_units_name(units, field->dimension, name);
-        status = shoal_h5_write(&at->h5, field->path, field_type(at, field), field_extent(field, result),
-                                shoal_field_data(result, field), unit, field->doc);
+        at->h5.releases = releases && !shoal_rows_need(at->rows, shoal_field_data(result, field));
+        if (at->rows && (field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT)))
+            status = write_table(at, result, f, unit);
+        else
+            status = shoal_h5_write(&at->h5, field->path, field_type(at, field), field_extent(field, result),
+                                    shoal_field_data(result, field), unit, field->doc);
     }
     return status;
 }
@@ -204,15 +242,25 @@ static shoal_status write_logs(const store *at, const shoal_result *result)
     shoal_status status = write_names(at, "/log", "monitors", result->n_logs, first, sizeof *result->logs);
     for (int l = 0; l < result->n_logs && !status; l++) {
         const shoal_log *log = &result->logs[l];
-        const shoal_h5_extent rows = shoal_h5_rows(log->n_rows);
-        status = shoal_h5_group(&at->h5, log->path);
+        const bool elsewhere = at->rows && shoal_rows_has_log(at->rows, l);
+        long n_rows = log->n_rows;
+        if (elsewhere)
+            status = shoal_rows_select(at->rows, SHOAL_ROWS_LOGS + l, &n_rows);
+        const shoal_h5_extent rows = shoal_h5_rows(n_rows);
+        if (!status)
+            status = shoal_h5_group(&at->h5, log->path);
         if (!status)
             status = write_names(at, log->path, "columns", log->n_columns, log->columns->name, sizeof *log->columns);
         for (int c = 0; c < log->n_columns && !status; c++) {
             const shoal_column *column = &log->columns[c];
             char path[LOG_PATH_SIZE];
             log_path(log, c, path);
-            status = shoal_h5_write(&at->h5, path, H5T_NATIVE_DOUBLE, rows, column->value, column->unit, column->doc);
+            rows_column of = {at->rows, c};
+            const shoal_h5_source from = {fill_column, &of};
+            status = elsewhere
+                         ? shoal_h5_write_from(&at->h5, path, H5T_NATIVE_DOUBLE, rows, &from, column->unit, column->doc)
+                         : shoal_h5_write(&at->h5, path, H5T_NATIVE_DOUBLE, rows, column->value, column->unit,
+                                          column->doc);
         }
     }
     return status;
@@ -272,21 +320,23 @@ static size_t growth_step(const shoal_result *result)
     return bytes < 0x80000 ? 0x10000 : bytes > 0x20000000 ? 0x4000000 : (size_t)(bytes / 8);
 }
 
-/* releases: see shoal_h5 */
-static shoal_status write_file(shoal_context *context, const char *path, const shoal_result *result, bool releases)
+/* rows: see store; releases: see shoal_h5 */
+static shoal_status write_file(shoal_context *context, const char *path, const shoal_result *result, shoal_rows *rows,
+                               bool releases)
 {
-    store at = {0};
+    store at = {.rows = rows};
     shoal_status status = shoal_h5_create(context, path, H5F_LIBVER_V110, growth_step(result), &at.h5);
     if (status)
         return status;
-    at.h5.releases = releases;
+    shoal_h5_spill(&at.h5);
     status = types_open(&at);
     if (!status)
         status = write_groups(&at);
     if (!status)
         status = write_attributes(&at, result);
     if (!status)
-        status = write_fields(&at, result);
+        status = write_fields(&at, result, releases);
+    at.h5.releases = releases;
     if (!status)
         status = write_radii(&at, result);
     if (!status)
@@ -303,12 +353,12 @@ static shoal_status write_file(shoal_context *context, const char *path, const s
 
 shoal_status shoal_store_write(shoal_context *context, const char *path, const shoal_result *result)
 {
-    return write_file(context, path, result, false);
+    return write_file(context, path, result, NULL, false);
 }
 
-shoal_status shoal_store_write_last(shoal_context *context, const char *path, shoal_result **result)
+shoal_status shoal_store_write_last(shoal_context *context, const char *path, shoal_rows *rows, shoal_result **result)
 {
-    const shoal_status status = write_file(context, path, *result, true);
+    const shoal_status status = write_file(context, path, *result, rows, true);
     shoal_result_destroy(result);
     return status;
 }
@@ -398,6 +448,8 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
     result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
+        if (at->few && (field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT)))
+            continue;
         if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW &&
             shoal_h5_lacks(&at->h5, field->path))
             shoal_result_clear(result, field, 0, (size_t)shoal_field_rows(field, result));
@@ -505,16 +557,17 @@ static shoal_status read_log(const store *at, shoal_result *result, const char *
     if (!status)
         status = shoal_result_add_log(at->h5.context, result, name, n, &log);
     const char *of = names;
+    const bool without_rows = at->few && strcmp(name, SHOAL_CERTIFY_LOG) != 0;
     for (int c = 0; !status && c < n; c++, of += strlen(of) + 1) {
         shoal_column *column = &log->columns[c];
         snprintf(column->name, sizeof column->name, "%s", of);
         log_path(log, c, path);
-        if (c == 0) {
+        if (c == 0 && !without_rows) {
             status = shoal_h5_sizes(&at->h5, path, 1, &rows);
             if (!status)
                 status = shoal_log_reserve(at->h5.context, log, (long)rows.of[0]);
         }
-        if (!status)
+        if (!status && !without_rows)
             status = shoal_h5_read_exactly(&at->h5, path, H5T_NATIVE_DOUBLE, rows, column->value);
         if (!status)
             status = read_labels(at, path, column);
@@ -549,7 +602,7 @@ static shoal_status read_file(store *at, shoal_result **result)
     if (!status)
         status = read_attributes(at, *result);
     if (!status)
-        status = read_fields(at, *result, n_snapshots, n_events);
+        status = read_fields(at, *result, at->few ? 0 : n_snapshots, at->few ? 0 : n_events);
     if (!status)
         status = read_radii(at, *result);
     if (!status)
@@ -609,9 +662,9 @@ void shoal_store_journal_path(const char *path, char *journal, size_t size)
     snprintf(journal, size, "%s.journal", path);
 }
 
-shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result)
+static shoal_status read_result(shoal_context *context, const char *path, bool few, shoal_result **result)
 {
-    store at = {0};
+    store at = {.few = few};
     *result = NULL;
     if (access(path, F_OK) && errno == ENOENT) {
         size_t size = strlen(path) + 16;
@@ -635,4 +688,14 @@ shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_re
         shoal_result_destroy(result);
     shoal_h5_close(&at.h5);
     return status;
+}
+
+shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result)
+{
+    return read_result(context, path, false, result);
+}
+
+shoal_status shoal_store_read_systems(shoal_context *context, const char *path, shoal_result **result)
+{
+    return read_result(context, path, true, result);
 }

@@ -19,8 +19,8 @@
  * Inside, everything is barycentric and in inner units; rows are in the user's units and in the inertial frame of the
  * input, the barycentre's motion added back.
  *
- * Memory: all snapshots of a run are kept until the file is written, 56 bytes a body and time. The file is made in
- * memory, and each array of the result goes as soon as it has it.
+ * Memory: rows of snapshots, events and logs are in the result only until the journal has them. The file's are read
+ * from there, a part at a time (core/result/rows.c). Each other array of the result goes as soon as the file has it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@
 
 #include "core/study/study.h"
 #include "core/config/config.h"
-#include "core/result/result.h"
+#include "core/result/rows.h"
 
 #define UNFINISHED ".new" /* a journal that is being written anew */
 
@@ -70,6 +70,7 @@ typedef struct study_run {
     long first;
     bool on_gpu; /* the wave before is, or was */
     shoal_result *result;
+    long n_snapshots; /* rows of snapshots in the journal that are not in the result any more */
     shoal_journal *journal;
     char journal_path[PATH_MAX];
     bool overwrite;
@@ -685,6 +686,18 @@ static shoal_status put_checkpoint(const study_run *run, shoal_journal *journal)
     return status ? status : shoal_journal_checkpoint(journal, run->checkpoint, run->checkpoint_size);
 }
 
+/* The journal has all rows of snapshots, events and logs: they are done with in memory. */
+static void drop_rows(study_run *run)
+{
+    shoal_result *result = run->result;
+
+    run->n_snapshots += result->n_snapshots;
+    result->n_snapshots = result->n_events = 0;
+    for (int l = 0; l < result->n_logs; ++l) {
+        result->logs[l].n_rows = 0;
+    }
+}
+
 /* Write the journal from the result. with_checkpoint: run->checkpoint is part of it. */
 static shoal_status write_journal(study_run *run, bool with_checkpoint)
 {
@@ -713,7 +726,11 @@ static shoal_status write_journal(study_run *run, bool with_checkpoint)
     if (status == SHOAL_OK) {
         status = with_checkpoint ? put_checkpoint(run, journal) : put_progress(run, journal);
     }
-    return replace_journal(run, journal, status);
+    status = replace_journal(run, journal, status);
+    if (status == SHOAL_OK) {
+        drop_rows(run);
+    }
+    return status;
 }
 
 /* Append the checkpoint; if earlier ones have made the journal long, to a copy without them. */
@@ -740,7 +757,7 @@ static shoal_status append_checkpoint(study_run *run)
 static shoal_status take_checkpoint(study_run *run, bool asked_for)
 {
     const double t = shoal_seconds();
-    const checkpoint_head head = {.n_snapshots = run->result->n_snapshots + run->n_due,
+    const checkpoint_head head = {.n_snapshots = run->n_snapshots + run->result->n_snapshots + run->n_due,
                                   .first = run->first,
                                   .n = run->wave.n_systems,
                                   .steps = run->steps_done};
@@ -902,7 +919,8 @@ static shoal_status resume(study_run *run, bool *resumed)
     if (access(run->journal_path, F_OK) != 0) {
         return SHOAL_OK;
     }
-    shoal_status status = shoal_journal_read(run->context, run->journal_path, &old, &state, &size);
+    long n_snapshots = 0;
+    shoal_status status = shoal_journal_resume(run->context, run->journal_path, &old, &state, &size, &n_snapshots);
     const char *what = status == SHOAL_OK ? difference(old, run->result) : NULL;
     if (!what && state) {
         what = strange(run, old, state, size, &head);
@@ -937,7 +955,7 @@ static shoal_status resume(study_run *run, bool *resumed)
     const size_t cursors = (size_t)head.n * sizeof *run->cursor;
     memcpy(run->checkpoint, state, size);
     memcpy(run->cursor, run->checkpoint + sizeof head, cursors);
-    bool good = head.n_snapshots == old->n_snapshots;
+    bool good = head.n_snapshots == n_snapshots;
     for (long system = 0; system < head.n; ++system) {
         good = good && run->cursor[system] >= 0 && run->cursor[system] <= run->n_schedule;
     }
@@ -956,6 +974,7 @@ static shoal_status resume(study_run *run, bool *resumed)
         old = fresh;
         *resumed = run->study->has_run = true;
         run->n_kept = run->result->kept.n;
+        run->n_snapshots = n_snapshots;
         run->steps_done = head.steps;
         status = keep_ends(run);
         shoal_ensemble before = shoal_ensemble_part(run->study->ensemble, 0, run->first);
@@ -1197,6 +1216,9 @@ static shoal_status take_rows(study_run *run)
     if (status == SHOAL_OK) {
         status = shoal_journal_snapshots(run->journal, run->result, first);
     }
+    if (status == SHOAL_OK) {
+        drop_rows(run);
+    }
     run->n_ended = run->n_due = 0;
     return status;
 }
@@ -1292,6 +1314,9 @@ static shoal_status next_wave(study_run *run)
     }
     if (status == SHOAL_OK) {
         status = shoal_journal_snapshots(run->journal, run->result, first_snapshot);
+    }
+    if (status == SHOAL_OK) {
+        drop_rows(run);
     }
     if (status == SHOAL_OK) {
         status = take_checkpoint(run, false);
@@ -1437,6 +1462,7 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
         .began = shoal_seconds(),
     };
     bool interrupted = false;
+    shoal_rows *rows = NULL;
 
     shoal_status status = begin(&run);
     if (status != SHOAL_OK) {
@@ -1448,22 +1474,12 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
     }
     if (status == SHOAL_OK && interrupted) {
         status = record_running(&run);
-    } else if (status == SHOAL_OK && run.at_end) {
-        /* in order of the systems, whichever slice they ended in */
-        status = copy_snapshots(&run, run.result->t_final, run.result->final, SHOAL_SURVIVED, 0, run.result->n_systems);
-    }
-    if (status != SHOAL_OK) {
-        goto fail;
-    }
-    status = shoal_journal_finish(run.journal);
-    if (status == SHOAL_OK) {
-        status = shoal_result_sort_events(run.context, run.result);
     }
     if (status == SHOAL_OK) {
-        status = shoal_result_sort_logs(run.context, run.result);
+        status = shoal_journal_finish(run.journal);
     }
-    if (status == SHOAL_OK) {
-        status = shoal_result_sort_snapshots(run.context, run.result);
+    if (status == SHOAL_OK) { /* with those of the end, which are not in the journal */
+        status = shoal_rows_open(run.context, run.journal, run.result, run.at_end && !interrupted, &rows);
     }
     if (status == SHOAL_OK) {
         status = shoal_kept_sort(run.context, &run.result->kept);
@@ -1474,7 +1490,8 @@ shoal_status shoal_ensemble_run(shoal_study *study, bool overwrite, shoal_progre
     const bool stays = interrupted && study->extends && study->extends->replaces;
     if (status == SHOAL_OK && !stays) {
         run.result->complete = !interrupted;
-        status = shoal_store_write_last(run.context, study->output, &run.result);
+        run.result->n_snapshots = run.n_snapshots;
+        status = shoal_store_write_last(run.context, study->output, rows, &run.result);
     }
     if (status == SHOAL_OK && stays) {
         status = shoal_fail(run.context, SHOAL_E_INTERRUPTED, "interrupted; %s is as it was, run again to go on",
@@ -1490,6 +1507,7 @@ fail:
     if (!study->has_run) {
         exchange_swept(&run);
     }
+    shoal_rows_close(&rows);
     shoal_journal_close(&run.journal);
     shoal_result_destroy(&run.result);
     shoal_plan_destroy(&run.plan);

@@ -987,6 +987,7 @@ static void compare_engines(shoal_context *context, const char *const ways[2], c
                                             {"run.engine=\"auto\"", "run.threads=1"}};
     static double theta[3 * N], lnl[RUNS][N];
     text_of(planets, parameters, "", text);
+    assert_int_equal(setenv("SHOAL_HOSTED", "2", 1), 0);
     for (int i = 0; i < N; i++) {
         theta[3 * i] = scale * (1 + 0.001 * i);
         theta[3 * i + 1] = i == 500 ? 1.5 : 0.0004 * i;
@@ -998,10 +999,13 @@ static void compare_engines(shoal_context *context, const char *const ways[2], c
         assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, overrides[run], NULL, &study));
         assert_ok(context, shoal_model_create(study, 300, &model));
         assert_int_equal(strstr(shoal_model_plan_line(model), "the CPU beside it") != NULL, run == BOTH);
-        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[run]));
+        for (int turn = 0; turn < 2; turn++) /* the second batch knows of the first */
+            assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[run]));
+        assert_int_equal(shoal_model_n_hosted(model) > 0, run == BOTH);
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
+    assert_int_equal(unsetenv("SHOAL_HOSTED"), 0);
     assert_true(isinf(lnl[0][500]) && isfinite(lnl[0][501]));
     for (int run = 1; run < RUNS; run++)
         for (int i = 0; i < N; i++)

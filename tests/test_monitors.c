@@ -851,7 +851,9 @@ static void monitors_that_sleep_miss_nothing(void **state)
         for (int set = 0; set < SETS; set++) {
             const shoal_options options = {.propagator = names[p],
                                            .t_end = INSTRUMENTED ? 20 : 200.1,
-                                           .dt = strchr(names[p], '_') ? 0 : p == 2 || p == 3 ? 0.01 : 0.25};
+                                           .dt = strchr(names[p], '_') ? 0
+                                                 : p == 2 || p == 3    ? 0.01
+                                                                       : 0.25};
             with_orbits(context, set < SEEKS ? 1.1 : 1.2, set < SEEKS ? 0.1 : 0.02, bodies);
             const int n_ended = ask_awake(context, set, false, options, bodies, asleep);
             assert_true(set == 2 || INSTRUMENTED || n_ended > GUARDED / 20);

@@ -14,12 +14,11 @@
 enum { SCHEDULERS = 4 };
 /* s; in shorter slices the copies of states would cost more than the host's steps gain */
 #define WORTH_SHARING 5e-3
-enum { NEVER, AS_WORTH, ALWAYS }; /* SHOAL_HOSTED, for tests and benchmarks: whether the host takes systems */
 
 void shoal_cuda_hosted_begin(shoal_engine *engine, const shoal_kernel_args *args)
 {
-    engine->hosting.eagerness = shoal_environment_number("SHOAL_HOSTED", AS_WORTH, NEVER, ALWAYS);
-    if (!engine->choice.alone && engine->hosting.eagerness != NEVER)
+    engine->hosting.eagerness = shoal_hosted_eagerness();
+    if (!engine->choice.alone && engine->hosting.eagerness != SHOAL_HOSTED_NEVER)
         engine->hosting.hosted = shoal_hosted_create(engine->context, &engine->choice, args, engine->range);
 }
 
@@ -81,7 +80,7 @@ static int carry_queue(shoal_engine *engine, bool back)
 int shoal_cuda_hosted_split(shoal_engine *engine, const int *list, long *n_list, double slice_steps, int *sorted)
 {
     struct hosting *hosting = &engine->hosting;
-    const bool worth = hosting->eagerness == ALWAYS || hosting->slice_seconds >= WORTH_SHARING,
+    const bool worth = hosting->eagerness == SHOAL_HOSTED_ALWAYS || hosting->slice_seconds >= WORTH_SHARING,
                spare = worth && shoal_cuda_systems_beside(engine, *n_list) < 32;
     const int n = shoal_hosted_split(hosting->hosted, list, *n_list, spare, slice_steps, sorted);
     *n_list -= n;

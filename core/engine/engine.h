@@ -139,6 +139,10 @@ const char *shoal_cpu_arch(void);
 
 /* ---- hosted.c: systems that CPU threads integrate beside the GPU ------------------------------------------------- */
 
+/* Whether CPU threads take something from a GPU: SHOAL_HOSTED in the environment, for measurements and tests. */
+enum { SHOAL_HOSTED_NEVER, SHOAL_HOSTED_WHERE_IT_PAYS, SHOAL_HOSTED_ALWAYS };
+int shoal_hosted_eagerness(void);
+
 typedef struct shoal_hosted shoal_hosted;
 
 /* NULL: the host takes no systems, and the GPU makes all steps. */

@@ -65,6 +65,12 @@ struct shoal_hosted {
     int *going;          /* [threads][room] the systems of each thread's turn */
 };
 
+int shoal_hosted_eagerness(void)
+{
+    return shoal_environment_number("SHOAL_HOSTED", SHOAL_HOSTED_WHERE_IT_PAYS, SHOAL_HOSTED_NEVER,
+                                    SHOAL_HOSTED_ALWAYS);
+}
+
 static double *field(const shoal_hosted *hosted, int which, long system)
 {
     return &hosted->args.systems[SHOAL_AT(system, which, SHOAL_SYS_FIELDS)];
@@ -147,9 +153,9 @@ static bool needs_substeps(const shoal_hosted *hosted, int system)
 static double steps_left(const shoal_hosted *hosted, int system)
 {
     const double target = *field(hosted, SHOAL_SYS_TARGET, system);
-    return hosted->adaptive ? ceil((target - *field(hosted, SHOAL_SYS_ELAPSED, system)) /
-                                   fabs(*field(hosted, SHOAL_SYS_DT, system)))
-                            : target - *field(hosted, SHOAL_SYS_STEP, system);
+    return hosted->adaptive
+               ? ceil((target - *field(hosted, SHOAL_SYS_ELAPSED, system)) / fabs(*field(hosted, SHOAL_SYS_DT, system)))
+               : target - *field(hosted, SHOAL_SYS_STEP, system);
 }
 
 static bool goes_on(const shoal_hosted *hosted, int system)

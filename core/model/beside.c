@@ -3,7 +3,8 @@
  * beside.c: the CPU's threads take a part of each batch of walkers beside a GPU. Both engines give the same bits, so
  * that no result depends on who takes a walker.
  *
- * The part is as large as they can take in the time of the GPU's: it follows from the last batch.
+ * The part is as large as they can take in the time of the GPU's: it follows from the last batch. Batches that a GPU takes
+ * in less than WORTH_SHARING it takes alone: its copies need the host, too.
  */
 #include <math.h>
 #include <pthread.h>
@@ -11,20 +12,27 @@
 
 #include "core/model/model.h"
 
-enum { GROUP = 16 };      /* walkers that a thread advances together, at most */
-enum { LEAST_SHARE = 4 }; /* the threads are worth it where all of them together take at most 1/LEAST_SHARE of a batch */
+#define WORTH_SHARING 0.02 /* s */
+enum { GROUP = 16 };       /* walkers that a thread advances together, at most */
+enum {
+    LEAST_SHARE = 4
+}; /* the threads are worth it where all of them together take at most 1/LEAST_SHARE of a batch */
 
 struct shoal_beside {
     shoal_context context; /* takes the messages; has threads of its own */
     shoal_study study;     /* as the model's, on the CPU */
     shoal_model *model;
-    long grain;   /* walkers that keep all threads busy */
-    double share; /* of a batch */
+    long grain;      /* walkers that keep all threads busy */
+    double share;    /* of a batch */
+    double worth;    /* s; a GPU takes shorter batches alone */
+    double walker_s; /* that a walker took it in the last batch */
+    long n_taken;    /* walkers that the CPU has taken so far */
 };
 
 shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal_beside **beside)
 {
     enum { TURNS = 4 }; /* of walkers for which there is memory */
+    const int hosted = shoal_hosted_eagerness();
     shoal_beside *made = *beside = calloc(1, sizeof *made);
     if (!made)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory");
@@ -34,9 +42,10 @@ shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal
     made->study.context = &made->context;
     made->study.options.engine = "cpu";
     made->share = 0.5 / LEAST_SHARE;
+    made->worth = hosted == SHOAL_HOSTED_ALWAYS ? -1 : WORTH_SHARING;
     const int threads = study->options.threads > 0 ? study->options.threads : shoal_default_threads(NULL);
     made->grain = (long)threads * GROUP;
-    if (n_walkers < LEAST_SHARE * made->grain) {
+    if (n_walkers < LEAST_SHARE * made->grain || hosted == SHOAL_HOSTED_NEVER) {
         shoal_beside_destroy(beside);
         return SHOAL_OK;
     }
@@ -60,6 +69,11 @@ shoal_model *shoal_beside_model(const shoal_beside *beside)
     return beside->model;
 }
 
+long shoal_beside_taken(const shoal_beside *beside)
+{
+    return beside ? beside->n_taken : 0;
+}
+
 static void *call(void *argument)
 {
     shoal_vectors *batch = argument;
@@ -71,7 +85,8 @@ static void *call(void *argument)
 
 shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all)
 {
-    const long n = beside->grain * lround(beside->share * (double)all->n / (double)beside->grain);
+    const double grains = beside->share * (double)all->n / (double)beside->grain;
+    const long n = beside->walker_s * (double)all->n > beside->worth ? beside->grain * lround(grains) : 0;
     shoal_vectors gpu = *all, cpu = *all;
     pthread_t thread;
     gpu.n -= n;
@@ -84,10 +99,14 @@ shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all)
         cpu.predicted += gpu.n * all->n_data;
     if (n == 0 || pthread_create(&thread, NULL, call, &gpu) != 0) {
         gpu = *all;
-        return all->walk(&gpu);
+        (void)call(&gpu);
+        beside->walker_s = gpu.seconds / (double)all->n;
+        return gpu.status;
     }
     (void)call(&cpu);
     (void)pthread_join(thread, NULL);
+    beside->n_taken += n;
+    beside->walker_s = gpu.seconds / (double)gpu.n;
     if (cpu.status && !gpu.status)
         return shoal_fail(shoal_model_context(all->model), cpu.status, "%s", beside->context.message);
     beside->share = fmin(0.9, beside->share * fmin(2, fmax(0.5, sqrt(gpu.seconds / cpu.seconds))));

@@ -17,7 +17,7 @@ struct shoal_model {
     shoal_plan *plan;
     shoal_data data;
     shoal_walk walk;
-    shoal_trial *trial; /* NULL: walkers need not be regular */
+    shoal_trial *trial;   /* NULL: walkers need not be regular */
     shoal_beside *beside; /* takes a part of each batch, NULL: the engine takes all */
     double *times[SHOAL_LEGS], *met, *work;
     int *what, *list; /* [n_walkers] 0, 1, 2, ... */
@@ -447,7 +447,7 @@ shoal_status shoal_model_create(const shoal_study *study, long n_walkers, shoal_
         status = make_walk(made);
         shoal_numbers_end(numbers);
     }
-    if (!status && made->plan->engine_type == &shoal_engine_cuda && made->plan->any_engine)
+    if (!status && made->plan && made->plan->engine_type == &shoal_engine_cuda && made->plan->any_engine)
         status = shoal_beside_create(study, n_walkers, &made->beside);
     if (made->beside)
         snprintf(made->line + strlen(made->line), sizeof made->line - strlen(made->line), ", the CPU beside it");
@@ -528,6 +528,11 @@ long shoal_model_n_walkers(const shoal_model *model)
     return model->n_walkers;
 }
 
+long shoal_model_n_hosted(const shoal_model *model)
+{
+    return shoal_beside_taken(model->beside);
+}
+
 const shoal_sample *shoal_model_prior(const shoal_model *model, int parameter)
 {
     return &model->study->walkers.parameters[parameter].prior;
@@ -560,8 +565,7 @@ static shoal_status walk_here(shoal_vectors *batch)
     if (!status && model->own_changed)
         status = shoal_trial_parameters(model->trial, model->walk.n_parameters);
     model->own_changed = model->own_changed && status;
-    if (!status && !batch->lnl && !model->lnl &&
-        !(model->lnl = malloc((size_t)model->n_walkers * sizeof *model->lnl)))
+    if (!status && !batch->lnl && !model->lnl && !(model->lnl = malloc((size_t)model->n_walkers * sizeof *model->lnl)))
         status = out_of_memory(model);
     for (long at = 0; at < n && !status; at += model->n_walkers) {
         const long some = n - at < model->n_walkers ? n - at : model->n_walkers;
@@ -580,13 +584,13 @@ static shoal_status walk(shoal_model *model, const char *function, long n, const
                          double *predicted, bool on_device)
 {
     shoal_vectors batch = {.walk = walk_here,
-                         .model = model,
-                         .n = n,
-                         .n_parameters = model->walk.n_parameters,
-                         .n_data = model->data.n,
-                         .theta = theta,
-                         .lnl = lnl,
-                         .predicted = predicted};
+                           .model = model,
+                           .n = n,
+                           .n_parameters = model->walk.n_parameters,
+                           .n_data = model->data.n,
+                           .theta = theta,
+                           .lnl = lnl,
+                           .predicted = predicted};
     shoal_status status = shoal_check_range(model->context, function, "n", n, (long[2]){0, LONG_MAX});
     if (!status && n > 0 && model->walk.n_parameters > 0)
         status = shoal_check_given(model->context, function, "theta", theta);

@@ -122,6 +122,8 @@ typedef struct shoal_beside shoal_beside;
 shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal_beside **beside);
 void shoal_beside_destroy(shoal_beside **beside);
 shoal_model *shoal_beside_model(const shoal_beside *beside);
+/* Walkers that the CPU has taken so far. */
+long shoal_beside_taken(const shoal_beside *beside);
 /* Take a batch, whose model is the GPU's. */
 shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all);
 
@@ -147,6 +149,8 @@ bool shoal_scale_next(double bend, double widest, double *scale);
 shoal_context *shoal_model_context(const shoal_model *model);
 /* Vectors that are evaluated at once. */
 long shoal_model_n_walkers(const shoal_model *model);
+/* Vectors that the CPU has taken beside a GPU so far. */
+long shoal_model_n_hosted(const shoal_model *model);
 const shoal_sample *shoal_model_prior(const shoal_model *model, int parameter);
 
 /* ---- model.c: data of one's own ---------------------------------------------------------------------------------- */

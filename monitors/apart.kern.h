@@ -3,9 +3,9 @@
  * apart.kern.h: a part of guard.kern.h. Bodies that are far from each other need time to meet, so the guard sleeps.
  * This is for propagators that move all bodies by their accelerations, in steps of one length.
  *
- * While every distance is above half of what it is now, the acceleration of body i is below 4 A_i, with the sum A_i =
- * sum m_k / d_ik^2 as it is now. In a time t the distance of a pair changes by at most |u| t + 2 (A_i + A_j) t^2. That is
- * below r = min(d / 2, d - reach) up to
+ * While every distance is above half of what it is now, the acceleration of body i is below 4 A_i. A_i is the present
+ * sum of m_k / d_ik^2. In a time t the distance of a pair changes by at most |u| t + 2 (A_i + A_j) t^2. That is below
+ * r = min(d / 2, d - reach) up to
  *
  *     t = r / (|u| + (2 (A_i + A_j) r)^(1/2))
  *

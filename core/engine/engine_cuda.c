@@ -12,8 +12,8 @@
  * Streams: kernels, and the copies that they need, go through one stream, in order. Results are fetched through another
  * stream, beside the kernels that follow.
  *
- * The host's threads integrate some of the systems (cuda_hosted.c). Close encounters: cuda_aside.c has what a propagator
- * needs that sets systems aside.
+ * The host's threads integrate some of the systems: cuda_hosted.c. Close encounters: cuda_aside.c has what a
+ * propagator needs that sets systems aside.
  */
 #include <math.h>
 #include <stddef.h>

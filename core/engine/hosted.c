@@ -17,8 +17,9 @@
  * comes: in the next slice others are the last ones. If its systems have come less far than the GPU's (its cores are
  * busy with something else), it takes none for some slices.
  *
- * Monitors look at each so-many-th step, and the threads of a warp wait for each other: all systems of a warp should be
- * looked at in the same steps. So the host's systems make as many steps more than the GPU's as most such numbers divide.
+ * Some monitors look at each so-many-th step. The threads of a warp wait for each other, so all systems of a warp
+ * should be looked at in the same steps. Therefore the host leads a system by a multiple of CALM * LEAST_TURN = 240
+ * steps, which most such numbers divide.
  *
  * The host also takes the last few systems of an ensemble. Its kernels compute as the GPU's do (lane.h), so no result
  * depends on who makes a step.

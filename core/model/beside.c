@@ -3,8 +3,8 @@
  * beside.c: the CPU's threads take a part of each batch of walkers beside a GPU. Both engines give the same bits, so
  * that no result depends on who takes a walker.
  *
- * The part is as large as they can take in the time of the GPU's: it follows from the last batch. Batches that a GPU takes
- * in less than WORTH_SHARING it takes alone: its copies need the host, too.
+ * The part is as large as they can take in the time of the GPU's: it follows from the last batch. A batch that the GPU
+ * takes in less than WORTH_SHARING it takes alone: its copies need the host, too.
  */
 #include <math.h>
 #include <pthread.h>
@@ -14,9 +14,7 @@
 
 #define WORTH_SHARING 0.02 /* s */
 enum { GROUP = 16 };       /* walkers that a thread advances together, at most */
-enum {
-    LEAST_SHARE = 4
-}; /* the threads are worth it where all of them together take at most 1/LEAST_SHARE of a batch */
+enum { LEAST_SHARE = 4 };  /* batches have at least so many walkers for each that all threads advance together */
 
 struct shoal_beside {
     shoal_context context; /* takes the messages; has threads of its own */
@@ -49,8 +47,9 @@ shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal
         shoal_beside_destroy(beside);
         return SHOAL_OK;
     }
-    const shoal_status status = shoal_model_create(&made->study, TURNS * made->grain, &made->model);
-    return status ? shoal_fail(study->context, status, "%s", made->context.message) : SHOAL_OK;
+    if (shoal_model_create(&made->study, TURNS * made->grain, &made->model) != SHOAL_OK)
+        shoal_beside_destroy(beside); /* the GPU can do without */
+    return SHOAL_OK;
 }
 
 void shoal_beside_destroy(shoal_beside **beside)
@@ -100,7 +99,8 @@ shoal_status shoal_beside_walk(shoal_beside *beside, const shoal_vectors *all)
     if (n == 0 || pthread_create(&thread, NULL, call, &gpu) != 0) {
         gpu = *all;
         (void)call(&gpu);
-        beside->walker_s = gpu.seconds / (double)all->n;
+        if (all->n > 0)
+            beside->walker_s = gpu.seconds / (double)all->n;
         return gpu.status;
     }
     (void)call(&cpu);

@@ -118,7 +118,8 @@ typedef struct shoal_vectors {
 
 typedef struct shoal_beside shoal_beside;
 
-/* The same model on the CPU, for a part of the batches of a GPU's; *beside = NULL: they are too small. */
+/* The same model on the CPU, for a part of the batches of a GPU's; *beside = NULL: they are too small, or the CPU
+ * cannot have it. */
 shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal_beside **beside);
 void shoal_beside_destroy(shoal_beside **beside);
 shoal_model *shoal_beside_model(const shoal_beside *beside);

@@ -280,8 +280,9 @@ void shoal_plan_write_line(shoal_plan *plan, const char *tuned, const char *why)
 
 /* Complete a choice by rule: model, block. */
 void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *choice);
-/* Replace a plan's engine, which was made by rule, by the fastest; by the CPU's, too. plan->tune: "always" measures; "auto" uses an
- * earlier measurement, and measures if the run is long; "never" keeps the rule. why receives the reason. */
+/* Replace a plan's engine, which was made by rule, by the fastest; by the CPU's, too. plan->tune: "always" measures;
+ * "auto" uses an earlier measurement, and measures if the run is long; "never" keeps the rule. why receives the
+ * reason. */
 shoal_status shoal_tune(shoal_plan *plan, char *why, size_t why_size);
 /* Whether, by rule, the remaining systems need another choice than the plan's, and enough work is left to change it. */
 bool shoal_tune_is_due(const shoal_plan *plan, shoal_kernel_choice *choice);

@@ -331,7 +331,7 @@ LANE_FN void jacobi_push(const shoal_kernel_args *k, int n, int compensated, rea
         s[JACOBI_NOTE(n)] = lane_fma(lane_abs(h), nested_sum(n, a), s[JACOBI_NOTE(n)]);
 }
 
-/* B(h). lazy: the difference of the lazy kick counts so many times in the lanes where `due`, 0 = nowhere. */
+/* long: what a kick needs. B(h), with `lazy` times the difference of the lazy kick in the lanes where `due` */
 LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, mask due, jacobi_frame of,
                          real *s, real h)
 {

@@ -73,7 +73,7 @@ LANE_FN void apart_begin(const shoal_kernel_args *k, lane_id id, int n, const re
 }
 
 #elif !PROPAGATOR_KICKS
-
+/* long: as above */
 LANE_FN void apart_begin(const shoal_kernel_args *k, lane_id id, int n, const real *m, const guard_at *at, rough h,
                          rough kicks, lane_guard *guard)
 {

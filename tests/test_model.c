@@ -975,7 +975,8 @@ static void what_is_wrong_is_refused(void **state)
     shoal_study_destroy(&study);
 }
 
-/* The same bits of ln L on a CPU, in two ways on a GPU, and on both beside each other; scale: of the first parameter. */
+/* The same bits of ln L on a CPU, in two ways on a GPU, and on both beside each other; scale: of the first
+ * parameter. */
 static void compare_engines(shoal_context *context, const char *const ways[2], const char *planets,
                             const char *parameters, double scale)
 {
@@ -999,8 +1000,7 @@ static void compare_engines(shoal_context *context, const char *const ways[2], c
         assert_ok(context, shoal_study_open(context, "model.cfg", text, 2, overrides[run], NULL, &study));
         assert_ok(context, shoal_model_create(study, 300, &model));
         assert_int_equal(strstr(shoal_model_plan_line(model), "the CPU beside it") != NULL, run == BOTH);
-        for (int turn = 0; turn < 2; turn++) /* the second batch knows of the first */
-            assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[run]));
+        assert_ok(context, shoal_model_evaluate(model, N, theta, lnl[run]));
         assert_int_equal(shoal_model_n_hosted(model) > 0, run == BOTH);
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);

@@ -316,8 +316,8 @@ static void a_candidate_that_cannot_run_is_passed_over(void **state)
     end(&motion);
 }
 
-/* Systems that fill the GPU: the CPU takes them if it is faster and the engine is Shoal's choice. What it did to measure
- * is forgotten. */
+/* Systems that fill the GPU: the CPU takes them if it is faster and the engine is Shoal's choice. What it did to
+ * measure is forgotten. */
 static void the_cpu_is_measured_too(void **state)
 {
     static const struct {

@@ -19,7 +19,7 @@ static const struct argp tune_argp = {
     .parser = tune_parse,
     .args_doc = "STUDY.cfg [KEY=VALUE ...]",
     .doc = "Measure which work model, bodies a thread, block and number of registers are fastest for a study on this "
-           "machine's GPU."
+           "machine's GPU; of systems that fill it, also whether the CPU is faster."
            "\vThe study's own systems make some steps in each way; no file is written. What is fastest is kept beside "
            "the compiled "
            "kernels (`shoal info` says where) and taken by every run of the same propagator, forces, monitors and "

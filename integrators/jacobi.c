@@ -47,6 +47,12 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble, long
                : "Jacobi coordinates start from body 0, which must have a mass";
 }
 
+static const char *refuses_mvs(const double *p, const shoal_ensemble *ensemble, long system)
+{
+    return p[MVS_JACOBI_EVERY] > 1 && p[MVS_JACOBI_KERNEL] == 0 ? "lazy_every is of kernel = lazy"
+                                                                : refuses(p, ensemble, system);
+}
+
 const shoal_propagator shoal_propagator_mvs_jacobi = {
     .name = "mvs_jacobi",
     .aliases = "whfast,whckl (corrector=17;kernel=lazy)",
@@ -62,7 +68,7 @@ const shoal_propagator shoal_propagator_mvs_jacobi = {
     .tangent = true,
     .parameters = mvs_parameters,
     .n_parameters = SHOAL_COUNT(mvs_parameters),
-    .refuses = refuses,
+    .refuses = refuses_mvs,
 };
 
 const shoal_propagator shoal_propagator_saba = {

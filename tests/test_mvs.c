@@ -799,6 +799,13 @@ static void what_cannot_be_is_refused(void **state)
     assert_ok(context, shoal_ensemble_set_bodies(ensemble, 0, 2, bodies));
     assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_USAGE);
     assert_non_null(strstr(shoal_context_message(context), "0|3|5|7|11|17"));
+    const shoal_setting zero = {"lazy_every", 0, NULL}, five = {"lazy_every", 5, NULL};
+    options.settings = &zero;
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_USAGE);
+    assert_non_null(strstr(shoal_context_message(context), "mvs_jacobi.lazy_every = 0: expected 1..64"));
+    options.settings = &five; /* of a kernel that is not lazy */
+    assert_int_equal(shoal_plan_create(context, ensemble, &options, &plan), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "lazy_every is of kernel = lazy"));
     options.n_settings = 0;
     bodies[1].m = bodies[0].m;
     bodies[0].m = 0.0;

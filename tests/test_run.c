@@ -611,6 +611,20 @@ static int memory_main(int argc, char **argv)
     return 2;
 }
 
+/* Run this program with other words; returns how it ended, as waitpid says it. */
+static int start_again(const char *const *argv)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execv("/proc/self/exe", (char *const *)argv);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
 /* 300 MB of snapshots, which do not stay in memory. */
 static void test_memory_of_snapshots(void **state)
 {
@@ -621,19 +635,12 @@ static void test_memory_of_snapshots(void **state)
     fixture *f = *state;
     overrides list;
     const char *argv[MOST_OVERRIDES + 4] = {"test_run", "memory", f->study};
-    int status;
     split_overrides(f, "memory",
                     "sweep[0].from=1.6 sweep[0].count=64 sweep[1].to=0.1 sweep[1].count=50 output.interval=0.04 "
                     "run.slice_steps=0 monitors=()",
                     &list);
     memcpy(argv + 3, list.word, (size_t)list.n * sizeof *argv);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        execv("/proc/self/exe", (char *const *)argv);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
+    const int status = start_again(argv);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -643,18 +650,11 @@ static void kill_run(fixture *f, const char *name, const char *words, int calls)
     overrides list;
     char number[16];
     const char *argv[MOST_OVERRIDES + 5] = {"test_run", "die-after", number, f->study};
-    int status;
 
     snprintf(number, sizeof number, "%d", calls);
     split_overrides(f, name, words, &list);
     memcpy(argv + 4, list.word, (size_t)list.n * sizeof *argv);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        execv("/proc/self/exe", (char *const *)argv);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
+    const int status = start_again(argv);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }

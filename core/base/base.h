@@ -219,6 +219,8 @@ double shoal_cpu_quota(const char *root);
 /* Threads by default: OMP_NUM_THREADS, else the CPUs that the process may run on, or its quota, rounded up, if that
  * is less. from: says which. */
 int shoal_default_threads(const char **from);
+/* Threads that were asked for, or, if that is 0, those by default. */
+int shoal_threads_or_default(int asked);
 /* The part of n cores of one of n_processes, at least 1. */
 int shoal_part_of_cores(int n, int process, int n_processes);
 /* The part of a machine's GPUs of one of its processes, as CUDA_VISIBLE_DEVICES says it; if there are more processes

@@ -81,6 +81,11 @@ int shoal_default_threads(const char **from)
     return quota < allowed ? (int)quota : allowed;
 }
 
+int shoal_threads_or_default(int asked)
+{
+    return asked > 0 ? asked : shoal_default_threads(NULL);
+}
+
 int shoal_part_of_cores(int n, int process, int n_processes)
 {
     const int part = n / n_processes + (process < n % n_processes);

@@ -143,7 +143,7 @@ int shoal_cuda_aside_queue(shoal_engine *engine, device_pointer list, long n_lis
 {
     struct driver *driver = &engine->driver;
     const long schedulers = shoal_cuda_schedulers(engine), beside = shoal_cuda_systems_beside(engine, n_list);
-    const bool fills = beside >= 32;
+    const bool fills = shoal_cuda_is_full(engine, n_list);
     const int n_parts = fills ? SHOAL_CUDA_PARTS : 1;
     const long n_warps = fills ? (schedulers + SUBSTEPS_SHARE - 1) / SUBSTEPS_SHARE : schedulers; /* warps */
     const double most = fmin(slice_steps, MOST_ROUNDS * engine->aside.round),

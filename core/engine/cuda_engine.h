@@ -123,9 +123,10 @@ int shoal_cuda_join_parts(shoal_engine *engine, int n_parts, bool begin);
 void shoal_cuda_hosted_begin(shoal_engine *engine, const shoal_kernel_args *args);
 int shoal_cuda_hosted_allocate(shoal_engine *engine);
 void shoal_cuda_hosted_release(shoal_engine *engine);
-/* Schedulers of the GPU; systems for each, with which a warp has all its lanes from 32 on. */
+/* Schedulers of the GPU; systems for each; whether there are enough for a warp with all its lanes. */
 long shoal_cuda_schedulers(const shoal_engine *engine);
 long shoal_cuda_systems_beside(const shoal_engine *engine, long n_list);
+bool shoal_cuda_is_full(const shoal_engine *engine, long n_list);
 /* Divide the systems of a slice. sorted receives those of the GPU, n_list their number. The copies of the host's
  * systems to the table are queued. */
 int shoal_cuda_hosted_split(shoal_engine *engine, const int *list, long *n_list, double slice_steps, int *sorted);

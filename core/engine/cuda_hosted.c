@@ -63,6 +63,11 @@ long shoal_cuda_systems_beside(const shoal_engine *engine, long n_list)
     return (n_list + schedulers - 1) / schedulers;
 }
 
+bool shoal_cuda_is_full(const shoal_engine *engine, long n_list)
+{
+    return shoal_cuda_systems_beside(engine, n_list) >= 32;
+}
+
 /* Queue the copy of their states to the table, or back to the GPU's arrays. */
 static int carry_queue(shoal_engine *engine, bool back)
 {
@@ -81,7 +86,7 @@ int shoal_cuda_hosted_split(shoal_engine *engine, const int *list, long *n_list,
 {
     struct hosting *hosting = &engine->hosting;
     const bool worth = hosting->eagerness == SHOAL_HOSTED_ALWAYS || hosting->slice_seconds >= WORTH_SHARING,
-               spare = worth && shoal_cuda_systems_beside(engine, *n_list) < 32;
+               spare = worth && !shoal_cuda_is_full(engine, *n_list);
     const int n = shoal_hosted_split(hosting->hosted, list, *n_list, spare, slice_steps, sorted);
     *n_list -= n;
     engine->args.aside.first_column = n;

@@ -218,7 +218,7 @@ static shoal_status cuda_create(shoal_context *context, const shoal_kernel_choic
     if (!made || !lines)
         status = shoal_fail(context, SHOAL_E_MEMORY, "no memory for the CUDA engine");
     if (n > 1) { /* the host's threads work beside all */
-        const int threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
+        const int threads = shoal_threads_or_default(choice->threads);
         each.threads = threads > n ? threads / n : 1;
     }
     if (!status && n > 1)

@@ -154,7 +154,7 @@ static shoal_status cpu_create(shoal_context *context, const shoal_kernel_choice
     e->kernels = kernels;
     e->few = few;
     e->adaptive = choice->propagator->adaptive;
-    e->threads = choice->threads > 0 ? choice->threads : shoal_default_threads(NULL);
+    e->threads = shoal_threads_or_default(choice->threads);
     char bodies[16] = "any";
     if (kernels->n_bodies)
         snprintf(bodies, sizeof bodies, "%d", kernels->n_bodies);

@@ -300,8 +300,7 @@ static void line_write(const shoal_engine *engine, const shoal_kernel_usage *usa
 {
     const shoal_kernel_choice *choice = &engine->choice;
     const int block = engine->block[SHOAL_INTEGRATE];
-    const bool helped = shoal_cuda_sets_aside(engine) ||
-                        shoal_cuda_systems_beside(engine, engine->range.n_systems) < 32;
+    const bool helped = shoal_cuda_sets_aside(engine) || !shoal_cuda_is_full(engine, engine->range.n_systems);
     const int threads = helped && engine->hosting.hosted ? shoal_hosted_threads(engine->hosting.hosted) : 0;
     char each[32] = "";
     if (shoal_team_each(choice) > 1)

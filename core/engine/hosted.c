@@ -93,7 +93,7 @@ shoal_hosted *shoal_hosted_create(shoal_context *context, const shoal_kernel_cho
     }
     made->args = *args;
     made->range = range;
-    made->threads = shoal_omp_threads(choice->threads > 0 ? choice->threads : shoal_default_threads(NULL));
+    made->threads = shoal_omp_threads(shoal_threads_or_default(choice->threads));
     made->width = (int)shoal_engine_cpu.width(made->host, &made->lanes);
     made->room = 2 * made->width;
     made->n_native = (int)shoal_native_slots(choice->propagator, args->n_moved);

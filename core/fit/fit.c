@@ -195,7 +195,7 @@ static shoal_status read_options(shoal_fit *fit)
         .rhat = shoal_config_number(config, group, "fit", "rhat"),
         .ess = shoal_config_number(config, group, "fit", "ess"),
         .checkpoint_s = fit->study->checkpoint_s,
-        .n_threads = fit->study->options.threads > 0 ? fit->study->options.threads : shoal_default_threads(NULL),
+        .n_threads = shoal_threads_or_default(fit->study->options.threads),
     };
     if (options->n_walkers % 2 != 0)
         return shoal_config_fail(config, config_setting_get_member(group, "walkers"), NULL, NULL, "an even number");

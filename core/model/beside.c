@@ -41,7 +41,7 @@ shoal_status shoal_beside_create(const shoal_study *study, long n_walkers, shoal
     made->study.options.engine = "cpu";
     made->share = 0.5 / LEAST_SHARE;
     made->worth = hosted == SHOAL_HOSTED_ALWAYS ? -1 : WORTH_SHARING;
-    const int threads = study->options.threads > 0 ? study->options.threads : shoal_default_threads(NULL);
+    const int threads = shoal_threads_or_default(study->options.threads);
     made->grain = (long)threads * GROUP;
     if (n_walkers < LEAST_SHARE * made->grain || hosted == SHOAL_HOSTED_NEVER) {
         shoal_beside_destroy(beside);

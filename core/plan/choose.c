@@ -592,7 +592,7 @@ static long worthwhile(int threads)
 void shoal_plan_expect(const shoal_options *options, long n_systems)
 {
     const char *name = options->engine ? options->engine : "auto";
-    const int threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
+    const int threads = shoal_threads_or_default(options->threads);
     shoal_devices list;
     int count;
     if (strcmp(name, "cpu") != 0 && (strcmp(name, "auto") != 0 || n_systems >= worthwhile(threads)) &&

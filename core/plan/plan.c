@@ -116,7 +116,7 @@ static shoal_status plan_choose(shoal_context *context, shoal_ensemble *ensemble
     findings->run_steps = 0;
     plan->slice_steps = 256;
     plan->ended_at = INFINITY;
-    plan->host_threads = options->threads > 0 ? options->threads : shoal_default_threads(NULL);
+    plan->host_threads = shoal_threads_or_default(options->threads);
     plan->args.bodies = ensemble->bodies;
     plan->args.systems = ensemble->systems;
     plan->choice.n_bodies = ensemble->n_bodies;

@@ -122,11 +122,10 @@ static bool kept(const shoal_plan *plan, shoal_kernel_choice *choice, bool *on_c
     return kept_file(plan, path, sizeof path) && shoal_cache_read(path, text, sizeof text) &&
            sscanf(text, "%15s bodies %d block %d registers %d, %7s faster, on %127[^\n]", model, &bodies, &block,
                   &registers, faster, device) == 6 &&
-           (*on_cpu = strcmp(faster, "CPU") == 0, true) &&
            strcmp(device, plan->engine_type->device(plan->engine)) == 0 && shoal_model_choose(&found, model) &&
            block >= 32 && block <= 1024 && block % 32 == 0 && bodies >= 1 && bodies <= 5 && registers >= 0 &&
            registers <= 255 && candidate(plan, found.model, bodies, block, registers, &found) &&
-           (*choice = found, true);
+           (*choice = found, *on_cpu = strcmp(faster, "CPU") == 0, true);
 }
 
 static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_choice *choice, bool on_cpu)
@@ -140,6 +139,12 @@ static void keep(const char *path, const shoal_plan *plan, const shoal_kernel_ch
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
+/* Steps that take about MEASURE_S, if WARM_STEPS took so long. */
+static double steps_worth(double seconds)
+{
+    return floor(fmin(fmax(WARM_STEPS * MEASURE_S / (seconds + 1e-9), WARM_STEPS), MOST_STEPS));
+}
+
 /* Seconds that a candidate takes for *steps steps of every system; 0: as many as take it about MEASURE_S. */
 static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice, double *steps, double *seconds)
 {
@@ -151,7 +156,7 @@ static shoal_status measure(shoal_plan *plan, const shoal_kernel_choice *choice,
     if (!status)
         status = plan->engine_type->wait(plan->engine, seconds);
     if (!status && *steps == 0)
-        *steps = floor(fmin(fmax(WARM_STEPS * MEASURE_S / (*seconds + 1e-9), WARM_STEPS), MOST_STEPS));
+        *steps = steps_worth(*seconds);
     if (!status)
         status = plan->engine_type->launch(plan->engine, SHOAL_INTEGRATE, plan->list, plan->n_list, *steps);
     if (!status)
@@ -189,11 +194,6 @@ static void release_chunks(const shoal_kernel_args *args)
     free(args->watch);
 }
 
-static int cpu_threads(const shoal_plan *plan)
-{
-    return plan->choice.threads > 0 ? plan->choice.threads : shoal_default_threads(NULL);
-}
-
 /* System-steps a second of this machine's CPU, from the first systems, which keep its threads busy; 0: not measured. */
 static double measure_cpu(const shoal_plan *plan)
 {
@@ -203,7 +203,7 @@ static double measure_cpu(const shoal_plan *plan)
     shoal_engine *engine = NULL;
     char line[256];
     double steps = WARM_STEPS, seconds = 0;
-    const long most = (long)EACH * cpu_threads(plan) / SHOAL_CHUNK + 1,
+    const long most = (long)EACH * shoal_threads_or_default(plan->choice.threads) / SHOAL_CHUNK + 1,
                n_chunks = most < plan->ensemble->n_chunks ? most : plan->ensemble->n_chunks;
     long n = 0;
     while (n < plan->n_list && plan->list[n] < n_chunks * SHOAL_CHUNK)
@@ -216,7 +216,7 @@ static double measure_cpu(const shoal_plan *plan)
         status = shoal_engine_cpu.launch(engine, SHOAL_PREPARE, plan->list, n, 0);
     for (int turn = 0; turn < 2 && !status; turn++) {
         if (turn == 1)
-            steps = floor(fmin(fmax(WARM_STEPS * MEASURE_S / (seconds + 1e-9), WARM_STEPS), MOST_STEPS));
+            steps = steps_worth(seconds);
         status = shoal_engine_cpu.launch(engine, SHOAL_INTEGRATE, plan->list, n, steps);
         if (!status)
             status = shoal_engine_cpu.wait(engine, &seconds);
@@ -232,7 +232,7 @@ static shoal_status go_to_cpu(shoal_plan *plan)
     plan->engine_type->destroy(&plan->engine);
     plan->engine_type = &shoal_engine_cpu;
     plan->devices.n = 0;
-    plan->host_threads = cpu_threads(plan);
+    plan->host_threads = shoal_threads_or_default(plan->choice.threads);
     shoal_plan_choose_form(plan);
     const shoal_status status = shoal_plan_create_engine(plan);
     return status ? status : shoal_plan_start_engine(plan);

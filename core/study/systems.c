@@ -742,9 +742,8 @@ static shoal_status make_systems(builder *b)
 {
     shoal_study *study = b->study;
     const long n = b->n_systems;
-    const int n_threads = study->given                 ? 1 /* they are given in their order */
-                          : study->options.threads > 0 ? study->options.threads
-                                                       : shoal_default_threads(NULL);
+    const int n_threads = study->given ? 1 /* they are given in their order */
+                                       : shoal_threads_or_default(study->options.threads);
     systems_loop loop = {.b = b, .part = shoal_part(n, WORTH_THREADS)};
     shoal_status status = SHOAL_OK;
     long n_invalid = 0;

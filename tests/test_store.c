@@ -112,6 +112,9 @@ static void systems_alone(void **state)
     assert_true(read->n_snapshots == 0 && read->n_events == 0 && read->n_logs == 3);
     assert_true(read->logs[1].n_rows == 0 && read->logs[2].n_rows == 4);
     result->n_snapshots = result->n_events = result->logs[1].n_rows = 0;
+    const size_t states = 6 * 3 * SHOAL_STATE * sizeof(double);
+    memset(result->initial, 0, states);
+    memset(result->final, 0, states);
     assert_same(read, result);
     shoal_result_destroy(&read);
     shoal_result_destroy(&result);

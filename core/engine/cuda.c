@@ -136,33 +136,35 @@ shoal_status shoal_gpu_open(const struct driver *driver, shoal_context *context,
 
 /* The thread that opens a GPU, of the process that began it; its reference to the context is never given back. */
 static struct beforehand {
-    struct driver driver;
     int index;
     pthread_t thread;
     pid_t process;
+    atomic_bool runs;
 } beforehand;
 
 static void *open_beforehand(void *unused)
 {
+    struct driver driver;
     struct gpu_device gpu;
-    (void)shoal_gpu_open(&beforehand.driver, NULL, beforehand.index, &gpu); /* who needs it says why it fails */
+    if (!shoal_driver_open(&driver)) /* who needs it says why it fails */
+        (void)shoal_gpu_open(&driver, NULL, beforehand.index, &gpu);
     return unused;
 }
 
-/* Before the driver's own end, which the thread would not survive. */
-static void await_beforehand(void)
+void shoal_engine_gpu_await(void)
 {
-    if (getpid() == beforehand.process)
+    if (getpid() == beforehand.process && atomic_exchange(&beforehand.runs, false))
         (void)pthread_join(beforehand.thread, NULL);
 }
 
 void shoal_engine_gpu_open_beforehand(int index)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&begun) || shoal_driver_open(&beforehand.driver))
+    if (atomic_flag_test_and_set(&begun))
         return;
     beforehand.index = index;
     beforehand.process = getpid();
-    if (pthread_create(&beforehand.thread, NULL, open_beforehand, NULL) == 0)
-        (void)atexit(await_beforehand);
+    beforehand.runs = pthread_create(&beforehand.thread, NULL, open_beforehand, NULL) == 0;
+    if (beforehand.runs)
+        (void)atexit(shoal_engine_gpu_await);
 }

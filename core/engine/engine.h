@@ -112,8 +112,10 @@ extern const shoal_engine_type shoal_engine_cpu, shoal_engine_cuda, shoal_engine
 /* Keep a device open beside what engines do. */
 shoal_status shoal_engine_gpu_open(shoal_context *context, int device);
 void shoal_engine_gpu_close(int device);
-/* Open a GPU beside what the caller does, which takes tenths of a second; it stays open. The first call counts. */
+/* Open a GPU beside what the caller does, which takes tenths of a second; it stays open. The first call counts. The
+ * process must not end before it is open. */
 void shoal_engine_gpu_open_beforehand(int device);
+void shoal_engine_gpu_await(void);
 /* Wait for what a caller has queued in a stream (CUstream) of a device, NULL = the default one. */
 shoal_status shoal_engine_gpu_finish(shoal_context *context, int device, void *stream);
 /* The chunks of the range that a GPU has; only these are copied. */

@@ -589,15 +589,25 @@ static long worthwhile(int threads)
     return (long)GPU_WORTHWHILE * threads;
 }
 
-void shoal_plan_expect(const shoal_options *options, long n_systems)
+/* Whether so many systems are a GPU's, if there is one. */
+static bool wants_gpu(const shoal_options *options, long n_systems)
 {
     const char *name = options->engine ? options->engine : "auto";
-    const int threads = shoal_threads_or_default(options->threads);
+    return strcmp(name, "cpu") != 0 &&
+           (strcmp(name, "auto") != 0 || n_systems >= worthwhile(shoal_threads_or_default(options->threads)));
+}
+
+void shoal_plan_expect(const shoal_options *options, long n_systems)
+{
     shoal_devices list;
     int count;
-    if (strcmp(name, "cpu") != 0 && (strcmp(name, "auto") != 0 || n_systems >= worthwhile(threads)) &&
-        shoal_plan_read_devices(options->devices, &list, &count))
+    if (wants_gpu(options, n_systems) && shoal_plan_read_devices(options->devices, &list, &count))
         shoal_engine_gpu_open_beforehand(list.which[0]);
+}
+
+bool shoal_plan_has_gpu(const shoal_options *options, long n_systems)
+{
+    return wants_gpu(options, n_systems) && !shoal_engine_cuda.missing();
 }
 
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size)

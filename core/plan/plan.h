@@ -177,6 +177,8 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
 shoal_status shoal_plan_check_systems(const shoal_plan *plan, bool commit);
 /* A plan for so many systems will be made: open its GPU, if it will have one, beside the rest of the set-up. */
 void shoal_plan_expect(const shoal_options *options, long n_systems);
+/* Whether that plan will have one. */
+bool shoal_plan_has_gpu(const shoal_options *options, long n_systems);
 /* Choose and make the engine. `why` receives the reason for the choice of `auto`. */
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size);
 /* Choose how the engine sums forces. */

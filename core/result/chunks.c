@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * chunks.c: writes the chunks of an HDF5 dataset, its filters run by all threads.
+ * chunks.c: writes the chunks of HDF5 datasets, their filters run by all threads.
  *
  * HDF5 filters one chunk after the other, and deflating is what takes the time of a large file: 30 MB/s. Here the
  * threads make what its filters would make (HDF5 File Format Specification 3.0, section IV.A.2.l), and HDF5 only puts
@@ -73,44 +73,79 @@ static void pack(const unsigned char *items, size_t item_size, size_t n_given, s
     chunk->size = size;
 }
 
-bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows)
+static size_t n_chunks_of(const shoal_chunks *rows)
+{
+    return (rows->n_rows + rows->chunk_rows - 1) / rows->chunk_rows;
+}
+
+static size_t chunk_size(const shoal_chunks *rows)
+{
+    return rows->chunk_rows * rows->row_items * rows->item_size;
+}
+
+/* A chunk of one of several datasets. */
+typedef struct place {
+    const shoal_chunks *rows;
+    size_t row, n_rows;
+} place;
+
+/* Chunk c of all; it is no earlier than the one that `of` and `before`, the number of chunks before these rows, are of. */
+static place place_of(size_t c, const shoal_chunks **of, size_t *before)
+{
+    while (c - *before >= n_chunks_of(*of))
+        *before += n_chunks_of((*of)++);
+    const size_t row = (c - *before) * (*of)->chunk_rows, left = (*of)->n_rows - row;
+    return (place){*of, row, left < (*of)->chunk_rows ? left : (*of)->chunk_rows};
+}
+
+static bool put(const place *at, const packed *chunk)
+{
+    const hsize_t offset[H5S_MAX_RANK] = {at->rows->first_row + at->row};
+    return at->rows->rank <= H5S_MAX_RANK && chunk->done &&
+           H5Dwrite_chunk(at->rows->dataset, H5P_DEFAULT, chunk->left_out, offset, chunk->size, chunk->bytes) >= 0;
+}
+
+bool shoal_chunks_write(int n, const shoal_chunks *rows)
 {
     const int threads = shoal_omp_threads(shoal_default_threads(NULL));
-    const size_t n_rows = rows->n_rows, chunk_rows = rows->chunk_rows, item_size = rows->item_size,
-                 row_size = rows->row_items * item_size, n = chunk_rows * rows->row_items,
-                 room = compressBound(n * item_size) + CHECKSUM_SIZE, batch = BATCH * (size_t)threads;
-    unsigned char *data = (unsigned char *)rows->data; /* it is const unless it is released */
-    const size_t n_chunks = (n_rows + chunk_rows - 1) / chunk_rows, n_packed = n_chunks < batch ? n_chunks : batch;
-    packed *chunks = calloc(n_packed, sizeof *chunks);
-    bool good = chunks;
+    size_t n_chunks = 0, most = 0, before = 0;
+    for (int i = 0; i < n; i++) {
+        n_chunks += n_chunks_of(&rows[i]);
+        most = chunk_size(&rows[i]) > most ? chunk_size(&rows[i]) : most;
+    }
+    const size_t batch = BATCH * (size_t)threads, n_packed = n_chunks < batch ? n_chunks : batch;
+    packed *chunks = calloc(n_packed + 1, sizeof *chunks);
+    place *places = calloc(n_packed + 1, sizeof *places);
+    bool good = chunks && places;
     for (size_t i = 0; good && i < n_packed; i++) {
-        chunks[i].shuffled = malloc(n * item_size);
-        chunks[i].bytes = malloc(room);
+        chunks[i].shuffled = malloc(most);
+        chunks[i].bytes = malloc(compressBound(most) + CHECKSUM_SIZE);
         good = chunks[i].shuffled && chunks[i].bytes;
     }
-    for (size_t first = 0; good && first < n_chunks; first += n_packed) {
-        const size_t end = first + n_packed < n_chunks ? first + n_packed : n_chunks;
+    for (size_t first = 0, here; good && first < n_chunks; first += here) {
+        here = n_chunks - first < n_packed ? n_chunks - first : n_packed;
+        for (size_t i = 0; i < here; i++)
+            places[i] = place_of(first + i, &rows, &before);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
-        for (size_t c = first; c < end; c++) {
-            const size_t row = c * chunk_rows, left = n_rows - row;
-            pack(data + row * row_size, item_size, (left < chunk_rows ? left : chunk_rows) * rows->row_items, n,
-                 &chunks[c - first]);
+        for (size_t i = 0; i < here; i++) {
+            const shoal_chunks *of = places[i].rows;
+            const size_t row_size = of->row_items * of->item_size;
+            pack((const unsigned char *)of->data + places[i].row * row_size, of->item_size,
+                 places[i].n_rows * of->row_items, of->chunk_rows * of->row_items, &chunks[i]);
         }
-        for (size_t c = first; good && c < end; c++) {
-            const packed *chunk = &chunks[c - first];
-            hsize_t offset[H5S_MAX_RANK] = {rows->first_row + c * chunk_rows};
-            good = rows->rank <= H5S_MAX_RANK && chunk->done &&
-                   H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk->left_out, offset, chunk->size, chunk->bytes) >= 0;
+        for (size_t i = 0; good && i < here; i++) {
+            const shoal_chunks *of = places[i].rows;
+            const size_t row_size = of->row_items * of->item_size;
+            good = put(&places[i], &chunks[i]);
+            if (of->releases) /* it is const unless it is released */
+                shoal_release_pages((unsigned char *)of->data + places[i].row * row_size, places[i].n_rows * row_size);
         }
-        if (rows->releases)
-            shoal_release_pages(data + first * chunk_rows * row_size,
-                                ((end * chunk_rows < n_rows ? end * chunk_rows : n_rows) - first * chunk_rows) *
-                                    row_size);
     }
     for (size_t i = 0; chunks && i < n_packed; i++) {
         free(chunks[i].shuffled);
         free(chunks[i].bytes);
     }
     free(chunks);
+    free(places);
     return good;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * chunks.h: writes the chunks of an HDF5 dataset, its filters run by all threads.
+ * chunks.h: writes the chunks of HDF5 datasets, their filters run by all threads.
  */
 #ifndef SHOAL_CHUNKS_H
 #define SHOAL_CHUNKS_H
@@ -11,8 +11,10 @@
 
 enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth of the size in twice the time and more */
 
-/* Rows of a dataset. Its other dimensions are not cut into chunks. */
+/* Rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. Its other dimensions are not cut into
+ * chunks. */
 typedef struct shoal_chunks {
+    hid_t dataset;
     int rank;
     size_t item_size;         /* in memory as in the file */
     size_t first_row;         /* a chunk's first */
@@ -22,8 +24,7 @@ typedef struct shoal_chunks {
     bool releases; /* the memory of what is written */
 } shoal_chunks;
 
-/* Write rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. False if memory is out or HDF5
- * refused. */
-bool shoal_chunks_write(hid_t dataset, const shoal_chunks *rows);
+/* Write rows of n datasets, one after the other. False if memory is out or HDF5 refused. */
+bool shoal_chunks_write(int n, const shoal_chunks *rows);
 
 #endif

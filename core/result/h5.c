@@ -30,7 +30,8 @@
 
 enum {
     CHUNK_ITEMS = 65536, /* at most, in a chunk of a dataset */
-    DEFLATE_ITEMS = 1024 /* at least, in a dataset that is deflated */
+    DEFLATE_ITEMS = 1024, /* at least, in a dataset that is deflated */
+    MOST_HELD = 32 << 20  /* bytes that are held, about */
 };
 
 enum { LARGE = 64 << 20 }; /* bytes from which a file is not made in the process's memory */
@@ -278,9 +279,43 @@ shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libve
     return status;
 }
 
+/* Write what is held, and close its datasets; write nothing, if not `good`. */
+static bool write_held(shoal_h5_held *held, bool good)
+{
+    good = good && shoal_chunks_write(held->n, held->rows);
+    for (int i = 0; i < held->n; i++)
+        good = H5Dclose(held->rows[i].dataset) >= 0 && good;
+    held->n = 0;
+    held->size = 0;
+    return good;
+}
+
+void shoal_h5_hold(shoal_h5 *h5)
+{
+    h5->held = calloc(1, sizeof *h5->held); /* NULL: without */
+}
+
+static bool let_go(shoal_h5 *h5, bool good)
+{
+    shoal_h5_held *held = h5->held;
+    h5->held = NULL;
+    if (!held)
+        return good;
+    good = write_held(held, good);
+    free(held->rows);
+    free(held);
+    return good;
+}
+
+shoal_status shoal_h5_let_go(shoal_h5 *h5)
+{
+    return let_go(h5, true) ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot write the datasets", "");
+}
+
 /* Close a file that was made: its image is complete. */
 static shoal_status finish(shoal_h5 *h5, shoal_status status)
 {
+    (void)let_go(h5, false); /* of a file that failed */
     if (H5Fclose(h5->file) < 0 && !status)
         status = h5_fail(h5, SHOAL_E_FILE, "cannot make the file", "");
     h5->file = H5I_INVALID_HID;
@@ -423,7 +458,7 @@ static hid_t creation_list(shoal_h5_extent extent)
     return list;
 }
 
-/* How rows of a dataset are written: a deflated one that has several chunks, each of whole rows, by all threads. */
+/* How rows of a dataset are written: a deflated one, each of its chunks of whole rows, by all threads. */
 typedef struct row_writer {
     hid_t dataset, type;
     shoal_h5_extent extent;
@@ -434,8 +469,7 @@ static row_writer writer_of(hid_t dataset, hid_t type, hid_t list, shoal_h5_exte
 {
     hsize_t chunk[3] = {0};
     size_t row_items = 1;
-    bool whole = extent.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == extent.rank &&
-                 extent.of[0] > chunk[0];
+    bool whole = extent.of[0] > 0 && H5Pget_nfilters(list) == 3 && H5Pget_chunk(list, 3, chunk) == extent.rank;
     for (int d = 1; d < extent.rank; d++) {
         whole = whole && chunk[d] == extent.of[d];
         row_items *= extent.of[d];
@@ -443,20 +477,28 @@ static row_writer writer_of(hid_t dataset, hid_t type, hid_t list, shoal_h5_exte
     return (row_writer){dataset, type, extent, row_items, whole ? chunk[0] : 0};
 }
 
+static shoal_chunks chunks_of(const row_writer *to, size_t first, size_t n, const void *data, bool releases)
+{
+    return (shoal_chunks){.dataset = to->dataset,
+                          .rank = to->extent.rank,
+                          .item_size = H5Tget_size(to->type),
+                          .first_row = first,
+                          .n_rows = n,
+                          .row_items = to->row_items,
+                          .chunk_rows = to->chunk_rows,
+                          .data = data,
+                          .releases = releases};
+}
+
 /* n rows from `first` on, of whole chunks unless they are the last. */
 static bool write_rows(const row_writer *to, size_t first, size_t n, const void *data, bool releases)
 {
     if (n == 0)
         return true;
-    if (to->chunk_rows)
-        return shoal_chunks_write(to->dataset, &(shoal_chunks){.rank = to->extent.rank,
-                                                               .item_size = H5Tget_size(to->type),
-                                                               .first_row = first,
-                                                               .n_rows = n,
-                                                               .row_items = to->row_items,
-                                                               .chunk_rows = to->chunk_rows,
-                                                               .data = data,
-                                                               .releases = releases});
+    if (to->chunk_rows) {
+        const shoal_chunks rows = chunks_of(to, first, n, data, releases);
+        return shoal_chunks_write(1, &rows);
+    }
     if (n == to->extent.of[0])
         return H5Dwrite(to->dataset, to->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
     const hsize_t begin[3] = {first}, count[3] = {n, to->extent.of[1], to->extent.of[2]};
@@ -470,6 +512,22 @@ static bool write_rows(const row_writer *to, size_t first, size_t n, const void 
     if (part >= 0)
         H5Sclose(part);
     return good;
+}
+
+/* Hold all rows of a dataset, which is closed with the rest. False: it is written at once. */
+static bool hold(const shoal_h5 *h5, const row_writer *to, const void *data)
+{
+    shoal_h5_held *held = h5->held;
+    if (!held || !to->chunk_rows)
+        return false;
+    shoal_chunks *rows = realloc(held->rows, ((size_t)held->n + 1) * sizeof *rows);
+    if (!rows)
+        return false;
+    held->rows = rows;
+    rows[held->n] = chunks_of(to, 0, to->extent.of[0], data, h5->releases);
+    held->size += rows[held->n].n_rows * rows[held->n].row_items * rows[held->n].item_size;
+    held->n++;
+    return true;
 }
 
 /* Rows that are had at a time: of PART bytes, or, so that a large result is not gone through too often, a sixteenth of
@@ -509,14 +567,20 @@ static shoal_status write_dataset(const shoal_h5 *h5, const char *dataset, hid_t
                           ? H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                           : H5I_INVALID_HID;
     shoal_status status = SHOAL_OK;
-    if (set >= 0) {
+    bool held = false, good = set >= 0;
+    if (good) {
         const row_writer to = writer_of(set, type, list, extent);
-        if (source)
+        held = !source && hold(h5, &to, data);
+        if (held)
+            good = h5->held->size < MOST_HELD || write_held(h5->held, true);
+        else if (source)
             status = write_from(h5, &to, dataset, source);
-        else if (!write_rows(&to, 0, extent.of[0], data, h5->releases))
-            status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+        else
+            good = write_rows(&to, 0, extent.of[0], data, h5->releases);
     }
-    if ((set < 0 || H5Dclose(set) < 0) && !status)
+    if (set >= 0 && !held)
+        good = H5Dclose(set) >= 0 && good;
+    if (!good && !status)
         status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
     if (list >= 0)
         H5Pclose(list);

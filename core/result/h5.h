@@ -32,6 +32,13 @@ typedef struct shoal_h5_image {
     char *temporary; /* its name */
 } shoal_h5_image;
 
+/* Datasets whose rows are written later. */
+typedef struct shoal_h5_held {
+    int n;
+    size_t size; /* bytes of their rows */
+    struct shoal_chunks *rows; /* malloc'd */
+} shoal_h5_held;
+
 /* A file that is open; HDF5 prints no errors as long as it is. It stays at its address. */
 typedef struct shoal_h5 {
     shoal_context *context;
@@ -39,7 +46,8 @@ typedef struct shoal_h5 {
     hid_t file;
     shoal_h5_errors errors;
     shoal_h5_image image; /* of a file that is written */
-    bool releases;        /* what is written in several chunks is lost in memory: whole pages of it are given back */
+    bool releases;        /* what is written in chunks is lost in memory: whole pages of it are given back */
+    shoal_h5_held *held;  /* NULL: datasets are written at once */
 } shoal_h5;
 
 /* The sizes of a dataset. */
@@ -85,6 +93,10 @@ shoal_status shoal_h5_put_integers(const shoal_h5 *h5, const char *object, const
  * one is shuffled and deflated, too, where the library can. */
 shoal_status shoal_h5_write(const shoal_h5 *h5, const char *dataset, hid_t type, shoal_h5_extent extent,
                             const void *data, const char *unit, const char *doc);
+/* What is written from now on must stay in memory until it is let go: so many small datasets, too, are deflated by all
+ * threads. */
+void shoal_h5_hold(shoal_h5 *h5);
+shoal_status shoal_h5_let_go(shoal_h5 *h5);
 /* Rows that are not in memory. */
 typedef struct shoal_h5_source {
     shoal_status (*fill)(void *user, size_t first, size_t n, void *to); /* rows first..first+n-1 */

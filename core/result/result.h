@@ -376,8 +376,8 @@ shoal_status shoal_store_write_last(shoal_context *context, const char *path, st
                                     shoal_result **result);
 /* Read a result file; if it is absent, its journal (path + ".journal"). */
 shoal_status shoal_store_read(shoal_context *context, const char *path, shoal_result **result);
-/* The same without the rows of snapshots, events and logs, but for those of the log of run.certify. (A journal is read
- * whole.) */
+/* The same without states, which are zero, and without the rows of snapshots, events and logs, but for those of the log
+ * of run.certify. (A journal is read whole.) */
 shoal_status shoal_store_read_systems(shoal_context *context, const char *path, shoal_result **result);
 /* What is known of a result file without reading its rows. config: malloc'd. */
 typedef struct shoal_store_head {

@@ -43,7 +43,7 @@ typedef struct store {
     int version;       /* of the format, of a file that is read */
     hid_t words[2];    /* strings of SHOAL_NAME_SIZE and of SHOAL_COLUMN_SIZE bytes */
     shoal_rows *rows;  /* of a file that is written, which are in a journal; or NULL: in the result */
-    bool few;          /* of a file that is read: no rows of snapshots, events and logs but run.certify's */
+    bool few;          /* of a file that is read: as shoal_store_read_systems has it */
 } store;
 
 static const size_t word_size[] = {SHOAL_NAME_SIZE, sizeof(((shoal_column *)0)->name)};
@@ -153,8 +153,8 @@ static shoal_status write_table(const store *at, const shoal_result *result, int
                   : shoal_h5_write_from(&at->h5, field->path, field_type(at, field), extent, &from, unit, field->doc);
 }
 
-/* releases: see shoal_h5 */
-static shoal_status write_fields(store *at, const shoal_result *result, bool releases)
+/* Fields of the systems, or those of snapshots and events. releases: see shoal_h5 */
+static shoal_status write_fields(store *at, const shoal_result *result, bool of_systems, bool releases)
 {
     const shoal_units *units = &result->units;
     char states[80], name[SHOAL_UNIT_SIZE];
@@ -165,8 +165,10 @@ static shoal_status write_fields(store *at, const shoal_result *result, bool rel
         const shoal_field *field = &shoal_result_fields[f];
         const char *unit = strcmp(field->dimension, "state") == 0 ? states
                                                                   : shoal_units_name(units, field->dimension, name);
+        if (of_systems != !(field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT)))
+            continue;
         at->h5.releases = releases && !shoal_rows_need(at->rows, shoal_field_data(result, field));
-        if (at->rows && (field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT)))
+        if (at->rows && !of_systems)
             status = write_table(at, result, f, unit);
         else
             status = shoal_h5_write(&at->h5, field->path, field_type(at, field), field_extent(field, result),
@@ -191,22 +193,28 @@ static shoal_status column_path(const store *at, const shoal_column *column, cha
 
 static shoal_status write_columns(const store *at, const shoal_result *result)
 {
-    const shoal_h5_extent rows = shoal_h5_rows(result->n_systems), names = shoal_h5_rows(result->n_columns);
+    const shoal_h5_extent rows = shoal_h5_rows(result->n_systems);
     shoal_status status = SHOAL_OK;
-    char *name = calloc((size_t)result->n_columns + 1, word_size[WORD_COLUMN]);
-    if (!name)
-        return shoal_fail(at->h5.context, SHOAL_E_MEMORY, "%s: out of memory", at->h5.path);
     for (int c = 0; !status && c < result->n_columns; c++) {
         const shoal_column *column = &result->columns[c];
         char path[sizeof column->name + 16];
-        memcpy(name + (size_t)c * word_size[WORD_COLUMN], column->name, strlen(column->name));
         status = column_path(at, column, path, sizeof path);
         if (!status)
             status = shoal_h5_write(&at->h5, path, H5T_NATIVE_DOUBLE, rows, column->value, column->unit, column->doc);
     }
-    if (!status)
-        status = shoal_h5_write(&at->h5, "/columns/name", at->words[WORD_COLUMN], names, name, "",
-                                "columns of /systems beyond the fixed ones, the swept ones first");
+    return status;
+}
+
+static shoal_status write_column_names(const store *at, const shoal_result *result)
+{
+    const shoal_h5_extent names = shoal_h5_rows(result->n_columns);
+    char *name = calloc((size_t)result->n_columns + 1, word_size[WORD_COLUMN]);
+    if (!name)
+        return shoal_fail(at->h5.context, SHOAL_E_MEMORY, "%s: out of memory", at->h5.path);
+    for (int c = 0; c < result->n_columns; c++)
+        memcpy(name + (size_t)c * word_size[WORD_COLUMN], result->columns[c].name, strlen(result->columns[c].name));
+    shoal_status status = shoal_h5_write(&at->h5, "/columns/name", at->words[WORD_COLUMN], names, name, "",
+                                         "columns of /systems beyond the fixed ones, the swept ones first");
     if (!status)
         status = shoal_h5_put(&at->h5, "/", "n_swept", H5T_NATIVE_INT, 0, &result->n_swept);
     free(name);
@@ -334,13 +342,21 @@ static shoal_status write_file(shoal_context *context, const char *path, const s
         status = write_groups(&at);
     if (!status)
         status = write_attributes(&at, result);
+    shoal_h5_hold(&at.h5);
     if (!status)
-        status = write_fields(&at, result, releases);
+        status = write_fields(&at, result, true, releases);
     at.h5.releases = releases;
     if (!status)
         status = write_radii(&at, result);
     if (!status)
         status = write_columns(&at, result);
+    if (!status)
+        status = shoal_h5_let_go(&at.h5);
+    if (!status)
+        status = write_fields(&at, result, false, releases);
+    at.h5.releases = releases;
+    if (!status)
+        status = write_column_names(&at, result);
     if (!status)
         status = write_axes(&at, result);
     if (!status)
@@ -434,7 +450,7 @@ static shoal_status read_sizes(const store *at, shoal_result **result, int *n_ax
     *n_axes = (int)axes.of[0];
     *n_snapshots = (long)snapshots.of[0];
     *n_events = (long)events.of[0];
-    return shoal_result_create(at->h5.context, (long)states.of[0], (int)states.of[1], (int)columns.of[0], result);
+    return shoal_result_allocate(at->h5.context, (long)states.of[0], (int)states.of[1], (int)columns.of[0], result);
 }
 
 static shoal_status read_fields(const store *at, shoal_result *result, long n_snapshots, long n_events)
@@ -448,7 +464,8 @@ static shoal_status read_fields(const store *at, shoal_result *result, long n_sn
     result->n_events = n_events;
     for (int f = 0; !status && f < shoal_result_n_fields; f++) {
         const shoal_field *field = &shoal_result_fields[f];
-        if (at->few && (field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT)))
+        const bool rows = field->when & (SHOAL_FIELD_SNAPSHOT | SHOAL_FIELD_EVENT);
+        if (at->few && (rows || field->type == SHOAL_FIELD_STATES))
             continue;
         if (at->version < SHOAL_RESULT_VERSION && field->type != SHOAL_FIELD_ROW &&
             shoal_h5_lacks(&at->h5, field->path))

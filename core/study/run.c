@@ -68,7 +68,7 @@ typedef struct study_run {
      * those in the wave. */
     shoal_ensemble wave;
     long first;
-    bool on_gpu; /* the wave before is, or was */
+    bool on_gpu; /* the wave before is, or was; the first one will be */
     shoal_result *result;
     long n_snapshots; /* rows of snapshots in the journal that are not in the result any more */
     shoal_journal *journal;
@@ -1394,6 +1394,7 @@ static shoal_status begin(study_run *run)
                             run->study->path);
     }
     if (status == SHOAL_OK) {
+        run->on_gpu = shoal_plan_has_gpu(&run->study->options, run->study->ensemble->n_systems);
         status = create_wave(run, 0, wave_size(run, 0));
     }
     if (status == SHOAL_OK) {

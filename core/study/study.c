@@ -218,6 +218,7 @@ void shoal_study_destroy(shoal_study **study)
 {
     if (!study || !*study)
         return;
+    shoal_engine_gpu_await(); /* of shoal_plan_expect */
     shoal_study *old = *study;
     for (int i = 0; i < old->n_swept; i++)
         free(old->swept[i].value);

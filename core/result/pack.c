@@ -16,6 +16,7 @@
  * Numbers are little-endian. The same bytes are always packed to the same bytes.
  */
 #include "core/result/pack.h"
+#include "core/base/base.h"
 
 #include <endian.h>
 #include <stdint.h>
@@ -95,34 +96,62 @@ static unsigned char *put_plane(z_stream *deflater, unsigned char *plane, size_t
     return to + n;
 }
 
+/* A block of rows. Returns its bytes; 0: memory is out. */
+static size_t put_block(const unsigned char *from, size_t rows, size_t width, unsigned char *to)
+{
+    unsigned char plane[MOST_ROWS], *end = put_number(put_number(to, width), rows);
+    z_stream deflater = {0};
+    if (deflateInit2(&deflater, LEVEL, Z_DEFLATED, -WINDOW_BITS, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    for (size_t byte = 0; byte < width; byte++) {
+        for (size_t row = 0; row < rows; row++)
+            plane[row] = from[row * width + byte];
+        end = put_plane(&deflater, plane, rows, end);
+    }
+    deflateEnd(&deflater);
+    return (size_t)(end - to);
+}
+
+/* Threads make the blocks, each where it would begin were those before it as long as can be; then they are moved
+ * together. Half of the threads: the others may integrate. */
+static size_t pack_rows(const unsigned char *from, size_t n_rows, size_t width, unsigned char *to)
+{
+    const size_t most = block_rows(width), n_blocks = (n_rows + most - 1) / most,
+                 room = 2 * HEAD + width * (HEAD + most);
+    const int threads = shoal_omp_threads((shoal_default_threads(NULL) + 1) / 2);
+    size_t *size = calloc(n_blocks + 1, sizeof *size), end = 0;
+    if (!size)
+        return 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (n_blocks > 1)
+    for (size_t i = 0; i < n_blocks; i++) {
+        const size_t left = n_rows - i * most;
+        size[i] = put_block(from + i * most * width, left < most ? left : most, width, to + i * room);
+    }
+    for (size_t i = 0; i < n_blocks; i++) {
+        if (size[i] == 0) {
+            end = 0;
+            break;
+        }
+        memmove(to + end, to + i * room, size[i]);
+        end += size[i];
+    }
+    free(size);
+    return end;
+}
+
 size_t shoal_pack(const void *bytes, size_t n, size_t width, unsigned char *to)
 {
-    unsigned char plane[MOST_ROWS], *end = to;
+    unsigned char *end = to;
     const unsigned char *from = bytes;
-    const size_t most = width ? block_rows(width) : 0;
-    z_stream deflater = {0};
-    if (width && (n % width != 0 ||
-                  deflateInit2(&deflater, LEVEL, Z_DEFLATED, -WINDOW_BITS, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK))
-        return 0;
-    for (size_t at = 0; width && at < n;) {
-        const size_t left = (n - at) / width, rows = left < most ? left : most;
-        end = put_number(put_number(end, width), rows);
-        for (size_t byte = 0; byte < width; byte++) {
-            for (size_t row = 0; row < rows; row++)
-                plane[row] = from[at + row * width + byte];
-            end = put_plane(&deflater, plane, rows, end);
-        }
-        at += rows * width;
-    }
-    for (size_t at = 0; !width && at < n;) {
+    if (width)
+        return n % width ? 0 : pack_rows(from, n / width, width, to);
+    for (size_t at = 0; at < n;) {
         const size_t piece = n - at < UINT32_MAX ? n - at : UINT32_MAX;
         end = put_number(put_number(end, 0), piece);
         memcpy(end, from + at, piece);
         end += piece;
         at += piece;
     }
-    if (width)
-        deflateEnd(&deflater);
     return (size_t)(end - to);
 }
 

@@ -195,6 +195,13 @@ static shoal_status create_schedule(study_run *run)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* A loop over n rows, shared among threads. */
+static void share_rows(const study_run *run, long n, shoal_loop *loop, void *user)
+{
+    const int threads = run->plan ? run->plan->host_threads : shoal_threads_or_default(run->study->options.threads);
+    shoal_share(run->context, threads, n, shoal_part(n, WORTH_THREADS), loop, user);
+}
+
 static int system_outcome(const study_run *run, long system)
 {
     return (int)*shoal_ensemble_field(&run->wave, SHOAL_SYS_OUTCOME, system);
@@ -316,21 +323,35 @@ static void record_end(study_run *run, long system)
     }
 }
 
-/* The rows of a part of the study's systems that begins. */
-static void record_begin(study_run *run, const shoal_ensemble *part, long first)
+/* A part of the study's systems that begins, and its first row. */
+typedef struct begin_loop {
+    study_run *run;
+    const shoal_ensemble *part;
+    long first;
+} begin_loop;
+
+static void put_begin_part(void *user, long from, long to)
 {
-    shoal_result *result = run->result;
+    const begin_loop *loop = user;
+    shoal_result *result = loop->run->result;
     const size_t state = (size_t)result->n_bodies * SHOAL_STATE;
 
-    shoal_result_blank(result, first, part->n_systems);
-    for (long system = 0; system < part->n_systems; ++system) {
-        const long row = first + system;
+    shoal_result_blank(result, loop->first + from, to - from);
+    for (long system = from; system < to; ++system) {
+        const long row = loop->first + system;
         if (result->outcome[row] == SHOAL_INVALID) {
             result->t_stop[row] = result->t_initial[row];
         } else {
-            put_initial(run->study, part, system, result->initial + (size_t)row * state);
+            put_initial(loop->run->study, loop->part, system, result->initial + (size_t)row * state);
         }
     }
+}
+
+/* The rows of such a part. */
+static void record_begin(study_run *run, const shoal_ensemble *part, long first)
+{
+    begin_loop loop = {run, part, first};
+    share_rows(run, part->n_systems, put_begin_part, &loop);
 }
 
 /* Where the systems still running are, for the file that an interrupted run leaves; its journal does not need it. */
@@ -372,8 +393,7 @@ static shoal_status put_ends(study_run *run)
     if (status != SHOAL_OK) {
         return status;
     }
-    shoal_share(run->context, run->plan->host_threads, run->n_ended, shoal_part(run->n_ended, WORTH_THREADS),
-                put_ends_part, run);
+    share_rows(run, run->n_ended, put_ends_part, run);
     for (long k = 0; k < run->n_ended; ++k) {
         run->n_by_outcome[SHOAL_RUNNING]--;
         run->n_by_outcome[system_outcome(run, run->asked[k])]++;
@@ -411,8 +431,7 @@ static shoal_status put_snapshots(study_run *run)
     if (status != SHOAL_OK) {
         return status;
     }
-    shoal_share(run->context, run->plan->host_threads, run->n_due, shoal_part(run->n_due, WORTH_THREADS),
-                put_snapshots_part, run);
+    share_rows(run, run->n_due, put_snapshots_part, run);
     result->n_snapshots += run->n_due;
     return SHOAL_OK;
 }
@@ -480,25 +499,60 @@ static shoal_status create_logs(study_run *run)
     return status;
 }
 
-/* The radii of the bodies, if any has one. */
-static shoal_status create_radii(study_run *run)
+/* What is known of systems before the first step, but their states. */
+typedef struct known_loop {
+    const study_run *run;
+    bool any; /* body has a radius */
+} known_loop;
+
+static void put_known_part(void *user, long first, long last)
 {
-    const shoal_ensemble *ensemble = run->study->ensemble;
-    shoal_result *result = run->result;
-    for (long system = 0; system < result->n_systems; ++system) {
+    known_loop *loop = user;
+    const shoal_study *study = loop->run->study;
+    const shoal_ensemble *ensemble = study->ensemble;
+    shoal_result *result = loop->run->result;
+    bool any = false;
+    for (long system = first; system < last; ++system) {
+        const bool runs = !shoal_ensemble_is_invalid(ensemble, system);
+        result->id[system] = ensemble->id[system];
+        result->t_initial[system] = shoal_units_time(&study->units,
+                                                     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
+        result->outcome[system] = runs ? SHOAL_RUNNING : SHOAL_INVALID;
+        result->n_live[system] = runs ? (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) : 0;
         for (int b = 0; b < result->n_live[system]; ++b) {
-            const double r = *shoal_ensemble_body(ensemble, b, SHOAL_R, system);
-            if (!(r > 0)) {
-                continue;
-            }
-            const shoal_status status = result->radius ? SHOAL_OK : shoal_result_add_radii(run->context, result);
-            if (status != SHOAL_OK) {
-                return status;
-            }
-            result->radius[system * result->n_bodies + b] = r / run->study->units.length;
+            any = any || *shoal_ensemble_body(ensemble, b, SHOAL_R, system) > 0;
         }
     }
-    return SHOAL_OK;
+    if (any) {
+        __atomic_store_n(&loop->any, true, __ATOMIC_RELAXED);
+    }
+}
+
+static void put_radii_part(void *user, long first, long last)
+{
+    const study_run *run = user;
+    shoal_result *result = run->result;
+    for (long system = first; system < last; ++system) {
+        for (int b = 0; b < result->n_live[system]; ++b) {
+            const double r = *shoal_ensemble_body(run->study->ensemble, b, SHOAL_R, system);
+            result->radius[system * result->n_bodies + b] = r > 0 ? r / run->study->units.length : 0;
+        }
+    }
+}
+
+static shoal_status put_known(study_run *run)
+{
+    const long n = run->result->n_systems;
+    known_loop loop = {run, false};
+    share_rows(run, n, put_known_part, &loop);
+    if (!loop.any) {
+        return SHOAL_OK;
+    }
+    const shoal_status status = shoal_result_add_radii(run->context, run->result);
+    if (status == SHOAL_OK) {
+        share_rows(run, n, put_radii_part, run);
+    }
+    return status;
 }
 
 /* The swept columns of the study are the result's, or again the study's, whose own hold nothing meanwhile. */
@@ -571,15 +625,7 @@ static shoal_status create_result(study_run *run)
         result->columns[c].value = value;
     }
     make_columns(run, result, run->source);
-    for (long system = 0; system < result->n_systems; ++system) {
-        const bool runs = !shoal_ensemble_is_invalid(ensemble, system);
-        result->id[system] = ensemble->id[system];
-        result->t_initial[system] = shoal_units_time(&study->units,
-                                                     *shoal_ensemble_field(ensemble, SHOAL_SYS_T_START, system));
-        result->outcome[system] = runs ? SHOAL_RUNNING : SHOAL_INVALID;
-        result->n_live[system] = runs ? (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, system) : 0;
-    }
-    status = create_radii(run);
+    status = put_known(run);
     return status ? status : create_logs(run);
 }
 
@@ -1166,8 +1212,8 @@ static shoal_status find_asked(study_run *run)
     int *asked = run->asked + n_ended;
     double *asked_time = run->asked_time + n_ended;
     asked_loop loop = {run, 0, -1};
-    shoal_share(run->context, plan->host_threads, n_ended, shoal_part(n_ended, WORTH_THREADS), ask_ended, &loop);
-    shoal_share(run->context, plan->host_threads, n, shoal_part(n, WORTH_THREADS), ask_arrived, &loop);
+    share_rows(run, n_ended, ask_ended, &loop);
+    share_rows(run, n, ask_arrived, &loop);
     const long n_due = loop.n_due, bad = loop.bad;
     if (bad >= 0) {
         const bool runs = system_outcome(run, bad) == SHOAL_RUNNING;

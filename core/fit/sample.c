@@ -19,6 +19,8 @@ enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
 enum { FIRST_LESSON = 64, LAST_LESSON = 4096 }; /* draws */
 enum { MOST_LEARNT = 1 << 14 };                 /* draws, times walkers, of which a map is made, about */
 
+#define MOST_LOOK 0x1p28 /* bytes of columns that are diagnosed at once, about */
+
 typedef struct sampler {
     const shoal_target *target;
     const shoal_fit_options *options;
@@ -120,35 +122,66 @@ static shoal_status learn(sampler *s)
     return status;
 }
 
+/* Columns that are diagnosed: begin, begin + 1, ..., round from the last to the first. */
+typedef struct look_loop {
+    const sampler *s;
+    long n; /* draws that count */
+    int begin, n_columns;
+    bool failed;
+} look_loop;
+
+static void diagnose_columns(void *user, long first, long last)
+{
+    look_loop *loop = user;
+    const shoal_draws *draws = loop->s->draws;
+    double *x = malloc((size_t)(draws->n_walkers * loop->n) * sizeof *x);
+    bool good = x;
+    for (long c = first; c < last && good; c++) {
+        const int i = (int)(loop->begin + c) % loop->n_columns;
+        shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);
+        good = !shoal_diagnose(NULL, draws->n_walkers, loop->n, x, &draws->diagnosis[i]);
+    }
+    free(x);
+    if (!good)
+        __atomic_store_n(&loop->failed, true, __ATOMIC_RELAXED);
+}
+
+/* Threads that diagnose at once: each has memory for a column several times. */
+static int look_threads(const sampler *s, long n)
+{
+    const double column = (double)s->draws->n_walkers * (double)n * sizeof(double), most = MOST_LOOK / column + 1;
+    return most < s->options->n_threads ? (int)most : s->options->n_threads;
+}
+
 /* Diagnose the later half; if brief, only as long as it may be precise. */
 static shoal_status look(sampler *s, bool brief)
 {
     shoal_draws *draws = s->draws;
-    const long n = draws->n - shoal_draws_first(draws);
-    const int n_columns = draws->k + 1, from = brief ? draws->worst : 0;
-    if (n < 4 || draws->n_diagnosed == draws->n)
+    const int n_columns = draws->k + 1;
+    look_loop loop = {s, draws->n - shoal_draws_first(draws), brief ? draws->worst : 0, n_columns, false};
+    if (loop.n < 4 || draws->n_diagnosed == draws->n)
         return SHOAL_OK;
-    double *x = malloc((size_t)(draws->n_walkers * n) * sizeof *x);
-    shoal_status status = x ? SHOAL_OK
-                            : shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
     draws->precise = shoal_draws_first(draws) >= last_lesson(s, draws->n - 1) &&
                      (s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED);
+    if (!brief)
+        shoal_share(s->target->context, look_threads(s, loop.n), n_columns, 1, diagnose_columns, &loop);
     int done = 0;
-    for (; done < n_columns && !status && (draws->precise || !brief); done++) {
-        const int i = (from + done) % n_columns;
-        shoal_diagnosis *of = &draws->diagnosis[i];
-        shoal_draws_column(draws, i < draws->k ? i : draws->k + SHOAL_DRAW_LP, x);
-        status = shoal_diagnose(s->target->context, draws->n_walkers, n, x, of);
+    for (; done < n_columns && (draws->precise || !brief); done++) {
+        const int i = (loop.begin + done) % n_columns;
+        const shoal_diagnosis *of = &draws->diagnosis[i];
+        if (brief)
+            diagnose_columns(&loop, done, done + 1);
+        if (loop.failed)
+            return shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", draws->n);
         if (i < draws->k) /* of constants there is no R-hat, and nothing to wait for */
             draws->precise = draws->precise && !(of->rhat > s->options->rhat) &&
                              fmin(of->ess_bulk, of->ess_tail) >= s->options->ess;
         if (!draws->precise)
             draws->worst = i;
     }
-    free(x);
     if (done == n_columns)
         draws->n_diagnosed = draws->n;
-    return status;
+    return SHOAL_OK;
 }
 
 /* The number of draws after which is looked: the least that is no less than n. */

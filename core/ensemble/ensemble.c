@@ -23,6 +23,8 @@
 
 #include "core/ensemble/ensemble.h"
 
+#define WORTH_THREADS 4096 /* systems */
+
 /* ---- one system's slots ------------------------------------------------------------------------------------------ */
 
 static void write_body(shoal_ensemble *ensemble, long system, int body, const shoal_body *from)
@@ -107,9 +109,25 @@ void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system)
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
 
+/* Nobody has set these systems. */
+static void begin_systems(void *user, long first, long last)
+{
+    shoal_ensemble *made = user;
+    for (long system = first; system < last; system++) {
+        made->id[system] = system;
+        shoal_ensemble_invalidate(made, system);
+    }
+}
+
 shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n_bodies, shoal_ensemble **ensemble)
 {
-    if (shoal_check_given(context, __func__, "ensemble", ensemble))
+    return shoal_ensemble_create_by(context, 1, n_systems, n_bodies, ensemble);
+}
+
+shoal_status shoal_ensemble_create_by(shoal_context *context, int n_threads, long n_systems, int n_bodies,
+                                      shoal_ensemble **ensemble)
+{
+    if (shoal_check_given(context, "shoal_ensemble_create", "ensemble", ensemble))
         return SHOAL_E_USAGE;
     *ensemble = NULL;
     if (!context)
@@ -140,10 +158,7 @@ shoal_status shoal_ensemble_create(shoal_context *context, long n_systems, int n
         !made->centre || !made->dt)
         goto fail;
 
-    for (long system = 0; system < n_systems; system++) {
-        made->id[system] = system;
-        shoal_ensemble_invalidate(made, system);
-    }
+    shoal_share(context, n_threads, n_systems, shoal_part(n_systems, WORTH_THREADS), begin_systems, made);
     for (long system = n_systems; system < (long)n_lanes; system++) {
         write_idle(made, system);
         write_start(made, system, SHOAL_INVALID);

@@ -46,6 +46,9 @@ static inline bool shoal_ensemble_is_invalid(const shoal_ensemble *ensemble, lon
 {
     return *shoal_ensemble_field(ensemble, SHOAL_SYS_OUTCOME, system) == SHOAL_INVALID;
 }
+/* shoal_ensemble_create by so many threads. */
+shoal_status shoal_ensemble_create_by(shoal_context *context, int n_threads, long n_systems, int n_bodies,
+                                      shoal_ensemble **ensemble);
 /* Make a system `invalid`, with bodies that disturb no kernel. */
 void shoal_ensemble_invalidate(shoal_ensemble *ensemble, long system);
 /* Refuse the index of a system that does not exist; function: the public one, for the message. */

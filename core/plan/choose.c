@@ -612,24 +612,17 @@ bool shoal_plan_has_gpu(const shoal_options *options, long n_systems)
 
 shoal_status shoal_plan_choose_engine(shoal_plan *plan, const shoal_options *options, char *why, size_t why_size)
 {
-    const char *name = options->engine ? options->engine : "auto";
-    const char *missing = shoal_engine_cuda.missing();
-    if (strcmp(name, "cpu") == 0) {
-        plan->engine_type = &shoal_engine_cpu;
-    } else if (strcmp(name, "cuda") == 0) {
-        if (missing)
-            return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "engine = 'cuda': %s", missing);
-        plan->engine_type = &shoal_engine_cuda;
-    } else {
-        const long from = worthwhile(plan->host_threads);
-        plan->engine_type = !missing && plan->n_list >= from ? &shoal_engine_cuda : &shoal_engine_cpu;
-        if (missing)
-            snprintf(why, why_size, " (auto: %s)", missing);
-        else
-            snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list,
-                     plan->n_list == 1 ? "" : "s", from);
-    }
-    plan->any_engine = strcmp(name, "auto") == 0;
+    const bool wants = wants_gpu(options, plan->n_list);
+    const char *missing = wants ? shoal_engine_cuda.missing() : NULL; /* to ask takes a tenth of a second */
+    plan->any_engine = !options->engine || strcmp(options->engine, "auto") == 0;
+    if (missing && !plan->any_engine)
+        return shoal_fail(plan->context, SHOAL_E_UNSUPPORTED, "engine = 'cuda': %s", missing);
+    plan->engine_type = wants && !missing ? &shoal_engine_cuda : &shoal_engine_cpu;
+    if (missing)
+        snprintf(why, why_size, " (auto: %s)", missing);
+    else if (plan->any_engine)
+        snprintf(why, why_size, " (auto: %ld system%s, a GPU pays from %ld)", plan->n_list,
+                 plan->n_list == 1 ? "" : "s", worthwhile(plan->host_threads));
     plan->form = options->form ? shoal_choice_index(SHOAL_FORM_CHOICES, options->form) - 1 : -1;
     shoal_plan_choose_form(plan);
     shoal_status status = shoal_plan_choose_devices(plan, options);

@@ -844,7 +844,8 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
     if ((status = check_constants(&b)))
         goto fail;
     shoal_plan_expect(&study->options, b.n_systems);
-    if ((status = shoal_ensemble_create(config->context, b.n_systems, b.n_bodies, &study->ensemble)) ||
+    if ((status = shoal_ensemble_create_by(config->context, shoal_threads_or_default(study->options.threads),
+                                           b.n_systems, b.n_bodies, &study->ensemble)) ||
         (status = create_columns(&b)) || (status = keep_walkers(&b)) || (status = make_systems(&b)))
         goto fail;
 fail:

@@ -10,8 +10,6 @@
 
 #include "core/base/base.h"
 
-enum { HUGE_PAGE = 2 << 20, HUGE_WORTH = 2 * HUGE_PAGE };
-
 void *shoal_allocate(size_t n_items, size_t item_size)
 {
     size_t size, alignment = 64;
@@ -20,11 +18,7 @@ void *shoal_allocate(size_t n_items, size_t item_size)
     if (size >= SHOAL_PAGE_LOCKED) /* whole pages of its own, so that they can be locked for a GPU */
         alignment = SHOAL_PAGE;
     size = size ? (size + alignment - 1) / alignment * alignment : alignment;
-    if (size >= HUGE_WORTH)
-        alignment = HUGE_PAGE;
     void *memory = aligned_alloc(alignment, size);
-    if (memory && alignment == HUGE_PAGE)
-        (void)madvise(memory, size, MADV_HUGEPAGE); /* tells nobody: a kernel may have none */
     if (memory)
         memset(memory, 0, size);
     return memory;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/dying.h"
 #include "tests/testing.h"
 
 enum { PATH_SIZE = 256 };
@@ -292,8 +293,7 @@ static int look(const shoal_progress *progress, void *user)
     if (!w->stop_in || progress->certifying != w->stop_in || progress->fraction == 0)
         return 0;
     if (w->kill) {
-        usleep(30000); /* so that the journal's thread has written what it has been given */
-        raise(SIGKILL);
+        die();
     }
     return 1;
 }

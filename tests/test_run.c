@@ -22,6 +22,7 @@
 #include "core/report/plot.h"
 #include "core/report/report.h"
 #include "core/study/study.h"
+#include "tests/dying.h"
 
 #define PATH_SIZE      512
 #define MOST_OVERRIDES 16
@@ -540,8 +541,7 @@ static int count_down(const shoal_progress *progress, void *user)
         return 0;
     }
     if (left->kill) {
-        usleep(30000); /* so that the journal's thread has written what it has been given */
-        raise(SIGKILL);
+        die();
     }
     return 1;
 }

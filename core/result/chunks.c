@@ -7,7 +7,8 @@
  * it into the file, chunk by chunk in their order, so that the file does not depend on the number of threads.
  *
  *     shuffle     the first bytes of all items, then their second ones, ...
- *     deflate     RFC 1950; left out, and that noted, where it would not make the chunk smaller
+ *     deflate     RFC 1950; left out, and that noted, where it would not make the chunk smaller. Of bytes among which it
+ *                 would hardly find any that repeat, only their frequencies are used, which takes a third of the time
  *     fletcher32  of the bytes as big-endian numbers of 16 bits w_i:  A = sum w_i,  B = sum of the partial sums,  mod
  *                 65535 with
  *                 65535 for 0; B 2^16 + A follows the chunk, little-endian
@@ -50,6 +51,57 @@ static uint32_t fletcher32(const unsigned char *bytes, size_t n)
     return (uint32_t)(folded(b) << 16 | folded(a));
 }
 
+/* Bytes that a chunk of n may take while it is deflated: each change between its planes ends a block. */
+static size_t room_for(size_t n, size_t n_planes)
+{
+    enum { A_BLOCK = 16 };
+    return compressBound(n) + n_planes * A_BLOCK;
+}
+
+/* How a plane of n bytes is deflated: as the first of them are in fewer bytes, nearly. trial: a deflater for this. */
+static int strategy_for(z_stream *trial, const unsigned char *plane, size_t n)
+{
+    enum { SAMPLE = 8192 };
+    static const int strategies[] = {Z_HUFFMAN_ONLY, Z_DEFAULT_STRATEGY};
+    unsigned char room[2 * SAMPLE];
+    size_t size[2];
+    for (int i = 0; i < 2 && n > SAMPLE; i++) {
+        trial->next_in = (unsigned char *)plane;
+        trial->avail_in = SAMPLE;
+        trial->next_out = room;
+        trial->avail_out = sizeof room;
+        if (deflateReset(trial) != Z_OK || deflateParams(trial, SHOAL_DEFLATE, strategies[i]) != Z_OK ||
+            deflate(trial, Z_FINISH) != Z_STREAM_END)
+            return Z_DEFAULT_STRATEGY;
+        size[i] = trial->total_out;
+    }
+    return n > SAMPLE && size[0] < size[1] + size[1] / 64 ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY;
+}
+
+/* Planes of n bytes each. Returns how many bytes they become; 0: memory is out. */
+static size_t deflate_planes(unsigned char *planes, size_t n_planes, size_t n, unsigned char *to)
+{
+    z_stream deflater = {0}, trial = {0};
+    int strategy = Z_DEFAULT_STRATEGY;
+    bool good = deflateInit(&deflater, SHOAL_DEFLATE) == Z_OK && deflateInit(&trial, SHOAL_DEFLATE) == Z_OK;
+    deflater.next_out = to;
+    deflater.avail_out = (uInt)room_for(n_planes * n, n_planes);
+    for (size_t p = 0; p < n_planes && good; p++) {
+        const bool last = p + 1 == n_planes;
+        const int wanted = strategy_for(&trial, planes + p * n, n);
+        if (wanted != strategy)
+            good = deflateParams(&deflater, SHOAL_DEFLATE, wanted) == Z_OK;
+        strategy = wanted;
+        deflater.next_in = planes + p * n;
+        deflater.avail_in = (uInt)n;
+        good = good && deflate(&deflater, last ? Z_FINISH : Z_NO_FLUSH) == (last ? Z_STREAM_END : Z_OK);
+    }
+    const size_t size = good ? deflater.total_out : 0;
+    (void)deflateEnd(&deflater);
+    (void)deflateEnd(&trial);
+    return size;
+}
+
 /* items: n_given of the chunk's n; the rest of its last one is zero. */
 static void pack(const unsigned char *items, size_t item_size, size_t n_given, size_t n, packed *chunk)
 {
@@ -59,8 +111,8 @@ static void pack(const unsigned char *items, size_t item_size, size_t n_given, s
             to[i] = items[i * item_size + byte];
         memset(to + n_given, 0, n - n_given);
     }
-    uLongf size = compressBound(n * item_size);
-    chunk->done = compress2(chunk->bytes, &size, chunk->shuffled, n * item_size, SHOAL_DEFLATE) == Z_OK;
+    size_t size = deflate_planes(chunk->shuffled, item_size, n, chunk->bytes);
+    chunk->done = size > 0;
     chunk->left_out = 0;
     if (size >= n * item_size) {
         size = n * item_size;
@@ -108,10 +160,11 @@ static bool put(const place *at, const packed *chunk)
 bool shoal_chunks_write(int n, const shoal_chunks *rows)
 {
     const int threads = shoal_omp_threads(shoal_default_threads(NULL));
-    size_t n_chunks = 0, most = 0, before = 0;
+    size_t n_chunks = 0, most = 0, most_planes = 0, before = 0;
     for (int i = 0; i < n; i++) {
         n_chunks += n_chunks_of(&rows[i]);
         most = chunk_size(&rows[i]) > most ? chunk_size(&rows[i]) : most;
+        most_planes = rows[i].item_size > most_planes ? rows[i].item_size : most_planes;
     }
     const size_t batch = BATCH * (size_t)threads, n_packed = n_chunks < batch ? n_chunks : batch;
     packed *chunks = calloc(n_packed + 1, sizeof *chunks);
@@ -119,7 +172,7 @@ bool shoal_chunks_write(int n, const shoal_chunks *rows)
     bool good = chunks && places;
     for (size_t i = 0; good && i < n_packed; i++) {
         chunks[i].shuffled = malloc(most);
-        chunks[i].bytes = malloc(compressBound(most) + CHECKSUM_SIZE);
+        chunks[i].bytes = malloc(room_for(most, most_planes) + CHECKSUM_SIZE);
         good = chunks[i].shuffled && chunks[i].bytes;
     }
     for (size_t first = 0, here; good && first < n_chunks; first += here) {

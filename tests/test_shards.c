@@ -175,14 +175,15 @@ static void name_file(char *path, size_t size, const fixture *at, const char *na
 static void a_folder_has_shards_in_all_states(void **state)
 {
     fixture *at = *state;
-    char path[5][160];
-    static const char *const names[] = {"run.2-of-5.h5", "run.4-of-5.h5.journal", "run.5-of-5.h5.journal",
-                                        "run.5-of-5.h5.lock", "note.h5"};
+    char path[6][160];
+    static const char *const names[] = {"run.2-of-5.h5",      "run.4-of-5.h5.journal", "run.5-of-5.h5.journal",
+                                        "run.5-of-5.h5.lock", "note.h5",               "run.3-of-5.h5.tmp.123.0"};
     for (int i = 0; i < SHOAL_COUNT(names); i++)
         name_file(path[i], sizeof path[i], at, names[i]);
     shoal_result *result = fixture_result(at->context, 4, 3);
     result->complete = true;
     assert_int_equal(shoal_store_write(at->context, path[0], result), SHOAL_OK);
+    assert_int_equal(shoal_store_write(at->context, path[5], result), SHOAL_OK); /* a killed process left it */
     for (int i = 1; i <= 2; i++) {
         shoal_journal *journal;
         const shoal_journal_pace first = {.fraction = 0.375, .began = 0.25, .seconds = 5};

@@ -123,6 +123,8 @@ shoal_status shoal_file_open(shoal_context *context, const char *path, FILE **in
 bool shoal_write_all(int file, const void *data, size_t size);
 /* The entry of a file in its folder reaches the disk: after it was made or renamed. False with errno. */
 bool shoal_sync_folder(const char *path);
+/* Whether a file's name is one that shoal_file_begin makes. */
+bool shoal_is_temporary(const char *name);
 /* A new file beside path, open for reading and writing; its name is malloc'd. -1 with errno. Those that killed
  * processes have left there go. */
 int shoal_file_begin(const char *path, char **temporary);

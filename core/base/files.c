@@ -67,11 +67,18 @@ bool shoal_sync_folder(const char *path)
     return done;
 }
 
+static const char infix[] = ".tmp.";
+
+bool shoal_is_temporary(const char *name)
+{
+    const char *at = strstr(name, infix), *end = at ? at + strlen(infix) : "";
+    return *end && end[strspn(end, ".0123456789")] == '\0';
+}
+
 /* Remove what a killed process left beside path: temporary files of processes that are no more, and that no process,
  * of whichever machine, has locked. */
 static void sweep(const char *path)
 {
-    static const char infix[] = ".tmp.";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t n = strlen(name);
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");

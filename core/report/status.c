@@ -170,7 +170,7 @@ static shoal_status add_entry(piece_list *to, const char *folder, const char *na
     const int n = here ? snprintf(path, sizeof path, "%s", name)
                        : snprintf(path, sizeof path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
                                   name);
-    if (n >= (int)sizeof path - 32 || shoal_not_a_file(path))
+    if (n >= (int)sizeof path - 32 || shoal_not_a_file(path) || shoal_is_temporary(name))
         return SHOAL_OK;
     const int stem = n - (int)strlen(journal_end);
     FILE *file = fopen(path, "rb");

@@ -176,8 +176,9 @@ static void a_folder_has_shards_in_all_states(void **state)
 {
     fixture *at = *state;
     char path[6][160];
-    static const char *const names[] = {"run.2-of-5.h5",      "run.4-of-5.h5.journal", "run.5-of-5.h5.journal",
-                                        "run.5-of-5.h5.lock", "note.h5",               "run.3-of-5.h5.tmp.123.0"};
+    static const char *const names[] = {
+        "run.2-of-5.h5", "run.4-of-5.h5.journal",  "run.5-of-5.h5.journal", "run.5-of-5.h5.lock",
+        "note.h5",       "run.3-of-5.h5.tmp.123.0"};
     for (int i = 0; i < SHOAL_COUNT(names); i++)
         name_file(path[i], sizeof path[i], at, names[i]);
     shoal_result *result = fixture_result(at->context, 4, 3);

@@ -7,8 +7,8 @@
  * it into the file, chunk by chunk in their order, so that the file does not depend on the number of threads.
  *
  *     shuffle     the first bytes of all items, then their second ones, ...
- *     deflate     RFC 1950; left out, and that noted, where it would not make the chunk smaller. Of bytes among which it
- *                 would hardly find any that repeat, only their frequencies are used, which takes a third of the time
+ *     deflate     RFC 1950; left out, and that noted, where it would not make the chunk smaller. Of bytes among which
+ *                 it would hardly find any that repeat, only their frequencies are used, in a third of the time
  *     fletcher32  of the bytes as big-endian numbers of 16 bits w_i:  A = sum w_i,  B = sum of the partial sums,  mod
  *                 65535 with
  *                 65535 for 0; B 2^16 + A follows the chunk, little-endian
@@ -141,7 +141,8 @@ typedef struct place {
     size_t row, n_rows;
 } place;
 
-/* Chunk c of all; it is no earlier than the one that `of` and `before`, the number of chunks before these rows, are of. */
+/* Chunk c of all; it is no earlier than the one that `of` and `before`, the number of chunks before these rows, are
+ * of. */
 static place place_of(size_t c, const shoal_chunks **of, size_t *before)
 {
     while (c - *before >= n_chunks_of(*of))

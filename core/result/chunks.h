@@ -11,8 +11,8 @@
 
 enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth of the size in twice the time and more */
 
-/* Rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. Its other dimensions are not cut into
- * chunks. */
+/* Rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. Its other dimensions are not cut
+ * into chunks. */
 typedef struct shoal_chunks {
     hid_t dataset;
     int rank;

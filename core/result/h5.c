@@ -29,7 +29,7 @@
 #include "core/result/chunks.h"
 
 enum {
-    CHUNK_ITEMS = 65536, /* at most, in a chunk of a dataset */
+    CHUNK_ITEMS = 65536,  /* at most, in a chunk of a dataset */
     DEFLATE_ITEMS = 1024, /* at least, in a dataset that is deflated */
     MOST_HELD = 32 << 20  /* bytes that are held, about */
 };

@@ -35,7 +35,7 @@ typedef struct shoal_h5_image {
 /* Datasets whose rows are written later. */
 typedef struct shoal_h5_held {
     int n;
-    size_t size; /* bytes of their rows */
+    size_t size;               /* bytes of their rows */
     struct shoal_chunks *rows; /* malloc'd */
 } shoal_h5_held;
 

@@ -118,11 +118,11 @@ static size_t pack_rows(const unsigned char *from, size_t n_rows, size_t width, 
 {
     const size_t most = block_rows(width), n_blocks = (n_rows + most - 1) / most,
                  room = 2 * HEAD + width * (HEAD + most);
-    const int threads = shoal_omp_threads((shoal_default_threads(NULL) + 1) / 2);
     size_t *size = calloc(n_blocks + 1, sizeof *size), end = 0;
     if (!size)
         return 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (n_blocks > 1)
+#pragma omp parallel for num_threads(shoal_omp_threads((shoal_default_threads(NULL) + 1) / 2)) \
+    schedule(dynamic) if (n_blocks > 1)
     for (size_t i = 0; i < n_blocks; i++) {
         const size_t left = n_rows - i * most;
         size[i] = put_block(from + i * most * width, left < most ? left : most, width, to + i * room);

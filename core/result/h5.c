@@ -279,6 +279,13 @@ shoal_status shoal_h5_create(shoal_context *context, const char *path, H5F_libve
     return status;
 }
 
+/* Datasets whose rows are written later. */
+typedef struct shoal_h5_held {
+    int n;
+    size_t size;        /* bytes of their rows */
+    shoal_chunks *rows; /* malloc'd */
+} shoal_h5_held;
+
 /* Write what is held, and close its datasets; write nothing, if not `good`. */
 static bool write_held(shoal_h5_held *held, bool good)
 {

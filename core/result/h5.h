@@ -32,22 +32,15 @@ typedef struct shoal_h5_image {
     char *temporary; /* its name */
 } shoal_h5_image;
 
-/* Datasets whose rows are written later. */
-typedef struct shoal_h5_held {
-    int n;
-    size_t size;               /* bytes of their rows */
-    struct shoal_chunks *rows; /* malloc'd */
-} shoal_h5_held;
-
 /* A file that is open; HDF5 prints no errors as long as it is. It stays at its address. */
 typedef struct shoal_h5 {
     shoal_context *context;
     const char *path; /* borrowed; in messages */
     hid_t file;
     shoal_h5_errors errors;
-    shoal_h5_image image; /* of a file that is written */
-    bool releases;        /* what is written in chunks is lost in memory: whole pages of it are given back */
-    shoal_h5_held *held;  /* NULL: datasets are written at once */
+    shoal_h5_image image;       /* of a file that is written */
+    bool releases;              /* what is written in chunks is lost in memory: whole pages of it are given back */
+    struct shoal_h5_held *held; /* datasets that are written later; NULL: they are written at once */
 } shoal_h5;
 
 /* The sizes of a dataset. */

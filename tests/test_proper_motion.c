@@ -243,6 +243,112 @@ static void motions_are_those_of_lines(void **state)
     }
 }
 
+/* ---- scans ------------------------------------------------------------------------------------------------------- */
+
+enum { SCANS = 40, FOUND = 5 };
+
+/* Scan i of a mission: TDB, days from J2000; its direction; how the parallax moves the star along it. */
+static void scan(int mission, int i, double *jd, double *angle, double *factor)
+{
+    const double begin[2] = {1989.9, 2014.6}, years[2] = {3.2, 2.7}, part = (i + 0.3 * sin(7.0 * i)) / SCANS;
+    *jd = 2451545 + 365.25 * (begin[mission] - 2000 + years[mission] * part);
+    *angle = fmod(2.4 * i + 0.2 * i * i, TWO_PI);
+    *factor = 0.7 * cos(TWO_PI * years[mission] * part + *angle);
+}
+
+static void write_scans(void)
+{
+    static const char *const heads[2] = {"# time: BJD_TCB\ntime,scan_angle,parallax_factor\n",
+                                         "Target, ObservationTimeAtGaia[UTC], scanAngle[rad], parallaxFactorAlongScan, "
+                                         "ObservationTimeAtBarycentre[BarycentricJulianDateInTCB]\n"};
+    for (int mission = 0; mission < 2; mission++) {
+        FILE *out = fopen(mission ? "gaia.csv" : "hip.csv", "w");
+        assert_non_null(out);
+        fputs(heads[mission], out);
+        for (int i = -1; i <= SCANS; i++) { /* the first and the last one are not in the catalogue */
+            double jd, angle, factor;
+            scan(mission, i, &jd, &angle, &factor);
+            jd += i < 0 ? -365 : i == SCANS ? 365 : 0;
+            if (mission)
+                fprintf(out, "star, 2015-01-01T00:00:00, %.17g, %.17g, %.17g\n", angle, factor, jd);
+            else
+                fprintf(out, "%.17g,%.17g,%.17g\n", jd, angle, factor);
+        }
+        fclose(out);
+    }
+    FILE *few = fopen("few.csv", "w");
+    fputs("# time: BJD_TCB\ntime,scan_angle,parallax_factor\n2457400,0.1,0.3\n2457500,0.2,0.1\n", few);
+    fclose(few);
+}
+
+/* The least-squares solution of a mission: place to the east and north at `mean`, motions, mas and days; by normal
+ * equations and elimination. */
+static void fit_scans(int mission, double *mean, double found[FOUND])
+{
+    long double matrix[FOUND][FOUND + 1] = {{0}};
+    double t[SCANS], angle, factor;
+    *mean = 0;
+    for (int i = 0; i < SCANS; i++) {
+        double jd;
+        scan(mission, i, &jd, &angle, &factor);
+        t[i] = jd - 2451545 + shoal_time_tdb(SHOAL_SCALE_TCB, jd) / 86400;
+        *mean += t[i] / SCANS;
+    }
+    for (int i = 0; i < SCANS; i++) {
+        double jd;
+        scan(mission, i, &jd, &angle, &factor);
+        const double s = sin(angle), c = cos(angle), since = t[i] - *mean,
+                     row[FOUND] = {s, c, since * s, since * c, factor};
+        const double along = place(t[i], 0) * s + place(t[i], 1) * c;
+        for (int a = 0; a < FOUND; a++) {
+            for (int b = 0; b < FOUND; b++)
+                matrix[a][b] += (long double)row[a] * row[b];
+            matrix[a][FOUND] += (long double)row[a] * along;
+        }
+    }
+    for (int a = 0; a < FOUND; a++)
+        for (int b = 0; b < FOUND; b++) {
+            const long double ratio = b == a ? 0 : matrix[b][a] / matrix[a][a];
+            for (int k = 0; k <= FOUND; k++)
+                matrix[b][k] -= ratio * matrix[a][k];
+        }
+    for (int a = 0; a < FOUND; a++)
+        found[a] = (double)(matrix[a][FOUND] / matrix[a][a]);
+}
+
+static void scans_are_fitted_as_by_catalogues(void **state)
+{
+    char text[MOST_TEXT];
+    const double theta[3] = {50, 11, -5};
+    double predicted[MOTIONS], expected[MOTIONS], evenly[MOTIONS], mean[2], found[2][FOUND], wave[MOTIONS],
+        times[MOTIONS];
+    shoal_units units;
+    assert_ok(context_of(state), shoal_units_init(context_of(state), "AU", "Msun", "d", NAN, &units));
+    gauss = shoal_units_factor(&units, "time");
+    lines(wave, times);
+    for (int mission = 0; mission < 2; mission++)
+        fit_scans(mission, &mean[mission], found[mission]);
+    for (int north = 0; north < 2; north++) {
+        const double before = found[0][north] + (times[2 + north] - mean[0]) * found[0][2 + north],
+                     after = found[1][north] + (times[4 + north] - mean[1]) * found[1][2 + north];
+        expected[north] = 365.25 * found[0][2 + north];
+        expected[2 + north] = 365.25 * (after - before) / (times[4 + north] - times[2 + north]);
+        expected[4 + north] = 365.25 * found[1][2 + north];
+    }
+    text_of(HGCA "hipparcos_scans = \"hip.csv\"; gaia_scans = \"gaia.csv\"; ", "yr", 365.25, text);
+    (void)evaluate(context_of(state), text, theta, predicted);
+    for (int j = 0; j < MOTIONS; j++)
+        if (!(fabs(predicted[j] - (expected[j] + theta[1 + j % 2])) < 1e-9 * fabs(expected[j])))
+            fail_msg("motion %d: %.12g mas/yr, not %.12g", j, predicted[j], expected[j] + theta[1 + j % 2]);
+    /* of one mission alone: the other sees the star evenly */
+    text_of(HGCA "gaia_scans = \"gaia.csv\"; ", "yr", 365.25, text);
+    (void)evaluate(context_of(state), text, theta, evenly);
+    for (int j = 0; j < MOTIONS; j++) {
+        const double to = j < 2 ? wave[j] : j < 4 ? NAN : expected[j];
+        assert_true(isnan(to) || fabs(evenly[j] - (to + theta[1 + j % 2])) < 1e-6 * fabs(to));
+    }
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     static const struct {
@@ -251,6 +357,9 @@ static void what_is_wrong_is_refused(void **state)
         {"file = \"hgca.fits\"; format = \"hgca\";", "expected an object"},
         {"file = \"hgca.fits\"; format = \"hgca\"; object = \"7\";", "no star has it"},
         {"file = \"hgca.fits\"; columns = [\"a\", \"b\", \"c\"];", "data[0].format: expected the format of a table of"},
+        {HGCA "gaia_scans = \"few.csv\";", "data[0].gaia_scans = \"few.csv\": expected scans from 2014.56 to 2017.4"},
+        {HGCA "hipparcos_scans = \"gaia.csv\";", "expected scans from 1989.85 to 1993.21"},
+        {HGCA "gaia_scans = \"hgca.fits\";", "hgca.fits"},
         {HGCA "ra = 1.0;", "data[0].ra = 1.0: expected no such key"},
         {HGCA "freedom = 3.0;", "data[0].freedom = 3.0: expected no covariance of errors of Student's t"},
         {HGCA "marginal = true; pm_ra = 1.0;", "data[0].pm_ra = 1.0"},
@@ -277,12 +386,14 @@ static int begin(void **state)
     if (setup(state) || !mkdtemp(folder) || chdir(folder))
         return -1;
     write_catalogue();
+    write_scans();
     return 0;
 }
 
 static int end(void **state)
 {
-    if (unlink("hgca.fits") || chdir("/") || rmdir(folder))
+    if (unlink("hgca.fits") || unlink("hip.csv") || unlink("gaia.csv") || unlink("few.csv") || chdir("/") ||
+        rmdir(folder))
         return -1;
     return teardown(state);
 }
@@ -291,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(motions_are_those_of_lines),
+        cmocka_unit_test(scans_are_fitted_as_by_catalogues),
         cmocka_unit_test(what_is_wrong_is_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

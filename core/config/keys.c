@@ -199,6 +199,10 @@ const shoal_key shoal_keys[] = {
     REAL("data", "pm_ra", "", 0, ANY, NULL, "its motion towards east, mas a unit of time"),
     REAL("data", "pm_dec", "", 0, ANY, NULL, "the same towards north"),
 
+    OTHER("data", TEXT, "hipparcos_scans", "scans in all directions, evenly all the time",
+          "of proper motions: a table of when and how Hipparcos scanned the star (format scans)"),
+    OTHER("data", TEXT, "gaia_scans", "the same", "the same of Gaia, for instance by GOST"),
+
     OTHER("data", TEXT, "covariance", "independent errors",
           "a table without a heading: the covariance matrix of the errors, a row for each of these data in their "
           "order, in their unit squared; it takes the place of the errors"),

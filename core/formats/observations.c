@@ -158,6 +158,14 @@ static const format formats[] = {
      .angle = "scan_pos_angle",
      .angle_unit = "rad",
      .factor = "parallax_factor_al"},
+    {.name = "scans",
+     .doc = "scans of a star by a satellite, as GOST writes them, or time, scan_angle (rad, from north through east), "
+            "parallax_factor (along the scan)",
+     .time = "time|ObservationTimeAtBarycentre",
+     .quantity = {{SHOAL_OBSERVED_along_scan, NULL, NULL, "rad", NULL}},
+     .angle = "scan_angle|scanAngle",
+     .angle_unit = "rad",
+     .factor = "parallax_factor|parallaxFactorAlongScan"},
     {.name = "hgca", .doc = "Hipparcos-Gaia Catalog of Accelerations (FITS): the star's proper motions"},
 };
 

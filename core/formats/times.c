@@ -33,6 +33,7 @@ bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char 
                  {"BMJD", 2400000.5, false, false}, {"RJD", 2400000, false, false}, {"BRJD", 2400000, false, false},
                  {"BKJD", 2454833, false, true},    {"BTJD", 2457000, false, true}, {"JYEAR", 2451545, true, false}};
     *meaning = (shoal_time_meaning){NAN, SHOAL_SCALES, false};
+    static const char of_gost[] = "BarycentricJulianDateIn"; /* TCB */
     *wrong = NULL;
     const char *at = text + strspn(text, " ");
     size_t length = strcspn(at, "_ -");
@@ -47,6 +48,10 @@ bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char 
             meaning->years = words[i].years;
             tdb = words[i].tdb;
         }
+    if (strncmp(at, of_gost, strlen(of_gost)) == 0) {
+        meaning->zero = 0;
+        length = strlen(of_gost);
+    }
     if (!isnan(meaning->zero)) {
         at += length;
         at += *at == '_';

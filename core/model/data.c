@@ -148,7 +148,7 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
     if (!status && motions && index < SHOAL_MOTIONS) {
         r->motions.until[index] = (row->until - r->time_zero) * r->factor;
         r->motions.correlation[index] = row->correlation;
-        r->motions.year = 365.25 * r->factor;
+        r->motions.day = r->factor;
     }
     return status;
 }
@@ -241,6 +241,7 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
         return status;
     r->factor = shoal_units_factor(&days, "time");
     r->numbered = r->kind == SHOAL_DATA_TRANSIT_TIME;
+    r->motions.zero = table.zero + r->time_zero;
     status = check_zero(r, table.zero);
     for (long i = 0; i < table.n && !status; i++) {
         const shoal_observation *row = &table.row[i];
@@ -359,7 +360,9 @@ static shoal_status check_keys(const reader *r)
                 {"ra", SCANS},
                 {"dec", SCANS},
                 {"pm_ra", SCANS | MOTIONS},
-                {"pm_dec", SCANS | MOTIONS}};
+                {"pm_dec", SCANS | MOTIONS},
+                {"hipparcos_scans", MOTIONS},
+                {"gaia_scans", MOTIONS}};
     for (int i = 0; i < SHOAL_COUNT(keys); i++) {
         const config_setting_t *setting = config_setting_get_member(r->group, keys[i].key);
         if (setting && !(keys[i].kinds >> r->kind & 1))

@@ -149,7 +149,7 @@ static shoal_status make_sights(shoal_model *model)
             shoal_datum *datum = &data->datum[j];
             datum->row = datum->row * n_what + data->body[i];
             for (int q = datum->first_part; q < datum->first_part + datum->n_parts; q++)
-                data->parts[q].row = data->parts[q].row * n_what + data->body[i];
+                data->parts[q].row = data->parts[q].row * n_what + data->body[i] + data->parts[q].east;
         }
     const size_t n_padded = (size_t)(model->n_walkers + SHOAL_CHUNK - 1) / SHOAL_CHUNK * SHOAL_CHUNK;
     const bool here = model->plan->engine_type == &shoal_engine_cpu;

@@ -71,7 +71,7 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
 enum { SHOAL_MOTIONS = 6 };
 typedef struct shoal_motions_said {
     double until[SHOAL_MOTIONS], correlation[SHOAL_MOTIONS]; /* NaN of a moment; with the one before */
-    double year;                                             /* in inner units */
+    double zero, day;                                        /* Julian date (TDB) of time 0; in inner units */
 } shoal_motions_said;
 
 /* The places that make the proper motions of set i, and the covariance [6][6] of their errors. */

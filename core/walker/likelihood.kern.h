@@ -75,8 +75,8 @@ LANE_FN real walker_motion(const shoal_walk *walk, const shoal_walker_set *set, 
     for (int i = 0; i < datum->n_parts; i++) {
         const shoal_walker_part *part = &walk->parts[datum->first_part + i];
         const shoal_sights *leg = &walk->leg[part->leg];
-        const int slot = part->row + (datum->sine > 0 ? 1 : 0);
-        sum = lane_fma(lane_set(part->weight), lane_load(leg->seen, id, slot, (int)leg->n_times * leg->n_what), sum);
+        const real place = lane_load(leg->seen, id, part->row, (int)leg->n_times * leg->n_what);
+        sum = lane_fma(lane_set(part->weight), place, sum);
     }
     return lane_fma(set->factor * terms->parallax, sum, datum->sine > 0 ? terms->pm_ra : terms->pm_dec);
 }

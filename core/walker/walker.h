@@ -124,7 +124,8 @@ typedef struct shoal_datum {
 /* A proper motion is a sum of places at some times, with weights per the data's unit of time. */
 typedef struct shoal_walker_part {
     double time, weight;
-    int leg, row; /* where x is seen */
+    int east;     /* whether the place is y, towards east; else x, towards north */
+    int leg, row; /* where it is seen */
 } shoal_walker_part;
 
 /* All that is the same for all walkers, and their arrays. */

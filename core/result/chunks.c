@@ -151,14 +151,17 @@ static place place_of(size_t c, const shoal_chunks **of, size_t *before)
     return (place){*of, row, left < (*of)->chunk_rows ? left : (*of)->chunk_rows};
 }
 
-static bool put(const place *at, const packed *chunk)
+static shoal_status put(const place *at, const packed *chunk)
 {
     const hsize_t offset[H5S_MAX_RANK] = {at->rows->first_row + at->row};
-    return at->rows->rank <= H5S_MAX_RANK && chunk->done &&
-           H5Dwrite_chunk(at->rows->dataset, H5P_DEFAULT, chunk->left_out, offset, chunk->size, chunk->bytes) >= 0;
+    return !chunk->done ? SHOAL_E_MEMORY
+           : at->rows->rank <= H5S_MAX_RANK && H5Dwrite_chunk(at->rows->dataset, H5P_DEFAULT, chunk->left_out, offset,
+                                                              chunk->size, chunk->bytes) >= 0
+               ? SHOAL_OK
+               : SHOAL_E_FILE;
 }
 
-bool shoal_chunks_write(int n, const shoal_chunks *rows)
+shoal_status shoal_chunks_write(int n, const shoal_chunks *rows)
 {
     const int threads = shoal_omp_threads(shoal_default_threads(NULL));
     size_t n_chunks = 0, most = 0, most_planes = 0, before = 0;
@@ -170,13 +173,13 @@ bool shoal_chunks_write(int n, const shoal_chunks *rows)
     const size_t batch = BATCH * (size_t)threads, n_packed = n_chunks < batch ? n_chunks : batch;
     packed *chunks = calloc(n_packed + 1, sizeof *chunks);
     place *places = calloc(n_packed + 1, sizeof *places);
-    bool good = chunks && places;
-    for (size_t i = 0; good && i < n_packed; i++) {
+    shoal_status status = chunks && places ? SHOAL_OK : SHOAL_E_MEMORY;
+    for (size_t i = 0; !status && i < n_packed; i++) {
         chunks[i].shuffled = malloc(most);
         chunks[i].bytes = malloc(room_for(most, most_planes) + CHECKSUM_SIZE);
-        good = chunks[i].shuffled && chunks[i].bytes;
+        status = chunks[i].shuffled && chunks[i].bytes ? SHOAL_OK : SHOAL_E_MEMORY;
     }
-    for (size_t first = 0, here; good && first < n_chunks; first += here) {
+    for (size_t first = 0, here; !status && first < n_chunks; first += here) {
         here = n_chunks - first < n_packed ? n_chunks - first : n_packed;
         for (size_t i = 0; i < here; i++)
             places[i] = place_of(first + i, &rows, &before);
@@ -187,10 +190,10 @@ bool shoal_chunks_write(int n, const shoal_chunks *rows)
             pack((const unsigned char *)of->data + places[i].row * row_size, of->item_size,
                  places[i].n_rows * of->row_items, of->chunk_rows * of->row_items, &chunks[i]);
         }
-        for (size_t i = 0; good && i < here; i++) {
+        for (size_t i = 0; !status && i < here; i++) {
             const shoal_chunks *of = places[i].rows;
             const size_t row_size = of->row_items * of->item_size;
-            good = put(&places[i], &chunks[i]);
+            status = put(&places[i], &chunks[i]);
             if (of->releases) /* it is const unless it is released */
                 shoal_release_pages((unsigned char *)of->data + places[i].row * row_size, places[i].n_rows * row_size);
         }
@@ -201,5 +204,5 @@ bool shoal_chunks_write(int n, const shoal_chunks *rows)
     }
     free(chunks);
     free(places);
-    return good;
+    return status;
 }

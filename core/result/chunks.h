@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/shoal.h"
+
 enum { SHOAL_DEFLATE = 1 }; /* level: of doubles, higher ones save a hundredth of the size in twice the time and more */
 
 /* Rows of a dataset whose filters are shuffle, deflate, fletcher32, in this order. Its other dimensions are not cut
@@ -24,7 +26,7 @@ typedef struct shoal_chunks {
     bool releases; /* the memory of what is written */
 } shoal_chunks;
 
-/* Write rows of n datasets, one after the other. False if memory is out or HDF5 refused. */
-bool shoal_chunks_write(int n, const shoal_chunks *rows);
+/* Write rows of n datasets, one after the other. E_MEMORY, or E_FILE: HDF5 refused. */
+shoal_status shoal_chunks_write(int n, const shoal_chunks *rows);
 
 #endif

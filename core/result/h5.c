@@ -286,15 +286,16 @@ typedef struct shoal_h5_held {
     shoal_chunks *rows; /* malloc'd */
 } shoal_h5_held;
 
-/* Write what is held, and close its datasets; write nothing, if not `good`. */
-static bool write_held(shoal_h5_held *held, bool good)
+/* Write what is held, and close its datasets; write nothing where something failed before. */
+static shoal_status write_held(shoal_h5_held *held, shoal_status status)
 {
-    good = good && shoal_chunks_write(held->n, held->rows);
+    status = status ? status : shoal_chunks_write(held->n, held->rows);
     for (int i = 0; i < held->n; i++)
-        good = H5Dclose(held->rows[i].dataset) >= 0 && good;
+        if (H5Dclose(held->rows[i].dataset) < 0 && !status)
+            status = SHOAL_E_FILE;
     held->n = 0;
     held->size = 0;
-    return good;
+    return status;
 }
 
 void shoal_h5_hold(shoal_h5 *h5)
@@ -302,27 +303,34 @@ void shoal_h5_hold(shoal_h5 *h5)
     h5->held = calloc(1, sizeof *h5->held); /* NULL: without */
 }
 
-static bool let_go(shoal_h5 *h5, bool good)
+static shoal_status let_go(shoal_h5 *h5, shoal_status status)
 {
     shoal_h5_held *held = h5->held;
     h5->held = NULL;
     if (!held)
-        return good;
-    good = write_held(held, good);
+        return status;
+    status = write_held(held, status);
     free(held->rows);
     free(held);
-    return good;
+    return status;
+}
+
+/* A dataset that cannot be written: status says whether memory is out. */
+static shoal_status write_fail(const shoal_h5 *h5, shoal_status status, const char *dataset)
+{
+    return status == SHOAL_E_MEMORY ? no_memory(h5) : h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
 }
 
 shoal_status shoal_h5_let_go(shoal_h5 *h5)
 {
-    return let_go(h5, true) ? SHOAL_OK : h5_fail(h5, SHOAL_E_FILE, "cannot write the datasets", "");
+    const shoal_status status = let_go(h5, SHOAL_OK);
+    return status ? write_fail(h5, status, "(one of several)") : SHOAL_OK;
 }
 
 /* Close a file that was made: its image is complete. */
 static shoal_status finish(shoal_h5 *h5, shoal_status status)
 {
-    (void)let_go(h5, false); /* of a file that failed */
+    (void)let_go(h5, SHOAL_E_FILE); /* of a file that failed */
     if (H5Fclose(h5->file) < 0 && !status)
         status = h5_fail(h5, SHOAL_E_FILE, "cannot make the file", "");
     h5->file = H5I_INVALID_HID;
@@ -498,16 +506,16 @@ static shoal_chunks chunks_of(const row_writer *to, size_t first, size_t n, cons
 }
 
 /* n rows from `first` on, of whole chunks unless they are the last. */
-static bool write_rows(const row_writer *to, size_t first, size_t n, const void *data, bool releases)
+static shoal_status write_rows(const row_writer *to, size_t first, size_t n, const void *data, bool releases)
 {
     if (n == 0)
-        return true;
+        return SHOAL_OK;
     if (to->chunk_rows) {
         const shoal_chunks rows = chunks_of(to, first, n, data, releases);
         return shoal_chunks_write(1, &rows);
     }
     if (n == to->extent.of[0])
-        return H5Dwrite(to->dataset, to->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+        return H5Dwrite(to->dataset, to->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0 ? SHOAL_OK : SHOAL_E_FILE;
     const hsize_t begin[3] = {first}, count[3] = {n, to->extent.of[1], to->extent.of[2]};
     const hid_t space = H5Screate_simple(to->extent.rank, to->extent.of, NULL),
                 part = H5Screate_simple(to->extent.rank, count, NULL);
@@ -518,7 +526,7 @@ static bool write_rows(const row_writer *to, size_t first, size_t n, const void 
         H5Sclose(space);
     if (part >= 0)
         H5Sclose(part);
-    return good;
+    return good ? SHOAL_OK : SHOAL_E_FILE;
 }
 
 /* Hold all rows of a dataset, which is closed with the rest. False: it is written at once. */
@@ -558,8 +566,9 @@ static shoal_status write_from(const shoal_h5 *h5, const row_writer *to, const c
     for (size_t first = 0, n; first < all && !status; first += n) {
         n = all - first < n_part ? all - first : n_part;
         status = source->fill(source->user, first, n, part);
-        if (!status && !write_rows(to, first, n, part, false))
-            status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+        const shoal_status written = status ? SHOAL_OK : write_rows(to, first, n, part, false);
+        if (written)
+            status = write_fail(h5, written, dataset);
     }
     free(part);
     return status;
@@ -573,22 +582,22 @@ static shoal_status write_dataset(const shoal_h5 *h5, const char *dataset, hid_t
     const hid_t set = space >= 0 && list >= 0
                           ? H5Dcreate2(h5->file, dataset, type, space, H5P_DEFAULT, list, H5P_DEFAULT)
                           : H5I_INVALID_HID;
-    shoal_status status = SHOAL_OK;
-    bool held = false, good = set >= 0;
-    if (good) {
+    shoal_status status = SHOAL_OK, written = set >= 0 ? SHOAL_OK : SHOAL_E_FILE;
+    bool held = false;
+    if (set >= 0) {
         const row_writer to = writer_of(set, type, list, extent);
         held = !source && hold(h5, &to, data);
-        if (held)
-            good = h5->held->size < MOST_HELD || write_held(h5->held, true);
-        else if (source)
+        if (source)
             status = write_from(h5, &to, dataset, source);
-        else
-            good = write_rows(&to, 0, extent.of[0], data, h5->releases);
+        else if (!held)
+            written = write_rows(&to, 0, extent.of[0], data, h5->releases);
+        else if (h5->held->size >= MOST_HELD)
+            written = write_held(h5->held, SHOAL_OK);
     }
-    if (set >= 0 && !held)
-        good = H5Dclose(set) >= 0 && good;
-    if (!good && !status)
-        status = h5_fail(h5, SHOAL_E_FILE, "cannot write the dataset ", dataset);
+    if (set >= 0 && !held && H5Dclose(set) < 0 && !written)
+        written = SHOAL_E_FILE;
+    if (written && !status)
+        status = write_fail(h5, written, dataset);
     if (list >= 0)
         H5Pclose(list);
     if (space >= 0)

@@ -30,20 +30,19 @@
 enum { PLACES = 8, MISSIONS = 2 };
 
 static const struct mission {
-    const char *key;   /* of its scans */
-    double begin, end; /* Julian years; Gaia's (E)DR3 */
-} missions[MISSIONS] = {{"hipparcos_scans", 1989.85, 1993.21}, {"gaia_scans", 2014.56, 2017.40}};
-static const double spans[MISSIONS] = {3.36, 2.83}; /* Julian years */
+    const char *key;         /* of its scans */
+    double begin, end, span; /* Julian years; Gaia's (E)DR3 */
+} missions[MISSIONS] = {{"hipparcos_scans", 1989.85, 1993.21, 3.36}, {"gaia_scans", 2014.56, 2017.40, 2.83}};
 
 /* What is found of a star by scans: places and motions. */
 enum { EAST, NORTH, EAST_MOTION, NORTH_MOTION, PARALLAX, FOUND };
 
 /* The scans of a mission, and how what is found is made of places along them. */
 typedef struct scans {
-    long n;       /* 0: they are not known */
-    double epoch; /* of the places */
-    double *time, *sine, *cosine, *factor;
-    double *weight; /* [n][FOUND] */
+    long n;                                /* 0: they are not known */
+    double epoch;                          /* of the places */
+    double *time, *sine, *cosine, *factor; /* [n]; in one piece of memory with the next */
+    double *weight;                        /* [n][FOUND] */
 } scans;
 
 static void release(scans *of)
@@ -102,16 +101,14 @@ static shoal_status read_scans(const shoal_study *study, const config_setting_t 
     if (status)
         return status;
     const size_t room = (size_t)table.n + 1;
-    of->time = malloc(room * (4 + FOUND) * sizeof *of->time);
-    for (long i = 0; i < table.n && of->time; i++) {
+    double *numbers = malloc(room * (4 + FOUND) * sizeof *numbers);
+    if (numbers)
+        *of = (scans){0, 0, numbers, numbers + room, numbers + 2 * room, numbers + 3 * room, numbers + 4 * room};
+    for (long i = 0; i < table.n && numbers; i++) {
         const shoal_observation *row = &table.row[i];
         const double jd = table.zero + row->time, year = 2000 + (jd - 2451545) / 365.25;
         if (year < mission->begin || year > mission->end)
             continue;
-        of->sine = of->time + room;
-        of->cosine = of->sine + room;
-        of->factor = of->cosine + room;
-        of->weight = of->factor + room;
         of->time[of->n] = (jd - said->zero) * said->day;
         of->sine[of->n] = sin(row->angle);
         of->cosine[of->n] = cos(row->angle);
@@ -119,7 +116,7 @@ static shoal_status read_scans(const shoal_study *study, const config_setting_t 
         of->epoch += (of->time[of->n - 1] - of->epoch) / (double)of->n;
     }
     shoal_observations_release(&table);
-    if (!of->time)
+    if (!numbers)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for scans");
     if (of->n > 0 && solve(of))
         return SHOAL_OK;
@@ -187,7 +184,8 @@ static shoal_status add_parts(const shoal_study *study, const shoal_motions_said
                                  .epoch = between && m ? said->until[j] : datum[j].time,
                                  .factor = set->unit * (between ? (m ? 1 : -1) / apart : 1)};
             if (between || m == (j >= AFTER))
-                part = of[m].n ? put_scans(&of[m], part, what) : put_evenly(spans[m] * 365.25 * said->day, part, what);
+                part = of[m].n ? put_scans(&of[m], part, what)
+                               : put_evenly(missions[m].span * 365.25 * said->day, part, what);
         }
         datum[j].n_parts = (int)(part - more) - datum[j].first_part;
     }

@@ -151,6 +151,8 @@ static void *open_beforehand(void *unused)
     return unused;
 }
 
+/* The thread would not survive the driver's end, which may come before what atexit has from here: so who destroys a
+ * study waits, too. */
 void shoal_engine_gpu_await(void)
 {
     if (getpid() == beforehand.process && atomic_exchange(&beforehand.runs, false))

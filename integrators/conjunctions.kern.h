@@ -148,7 +148,7 @@ LANE_FN mask conjunctions_passed(const shoal_kernel_args *k, lane_id id, const r
 
 /* Barycentric coordinates a time tau after the last step, in steps that are no longer than it: in `own`, or of a team
  * in memory that it shares. */
-LANE_FN const real *conjunction_view(const shoal_kernel_args *k, const lane_end *end, real tau, real *own)
+LANE_CALLED_FN const real *conjunction_view(const shoal_kernel_args *k, const lane_end *end, real tau, real *own)
 {
     const int n = BODIES(k);
     const real zero = lane_set(0.0), one = lane_set(1.0), length = lane_abs(end->h);

@@ -684,7 +684,7 @@ LANE_CALLED_FN void watch_called(const shoal_kernel_args *k, lane_id id, mask li
 {
     const int n = BODIES(k);
     real view[6 * n], *start = view;
-    if (monitors_guarded(k) && team_any_beside(near))
+    if (!NESTED_ALONE && monitors_guarded(k) && team_any_beside(near))
         view_before(k, m, before, view, &start);
     watch_step(k, id, live, near, m, s, clock, start, carried, inside, event);
 }
@@ -701,7 +701,7 @@ LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, 
         masses[i] = m[i];
     if (LANE_COPIES)
         state_copy(k, s, state);
-    const real *before = monitors_guarded(k) ? guard_kept(n, watch->before, room) : room;
+    const real *before = !NESTED_ALONE && monitors_guarded(k) ? guard_kept(n, watch->before, room) : room;
     watch_called(k, watch->id, live, watch->near, LANE_COPIES ? masses : m, LANE_COPIES ? state : s, &time, before,
                  watch->carried, watch->inside, &seen);
     clock->shown = time.shown;

@@ -54,26 +54,25 @@ enum { JACOBI_X, JACOBI_V = XYZ, JACOBI_EX = 2 * XYZ, JACOBI_EV = 3 * XYZ, JACOB
 enum { JACOBI_LENGTH, JACOBI_COUNT, JACOBI_OWN };
 
 #ifdef SHOAL_KERNEL
-#include "integrators/kepler.kern.h"
-#include "integrators/kepler_tangent.kern.h"
+/* Of many planets, each with a text of its own, a step does not fit into a GPU's instruction cache: with seven it takes
+ * 1.7 times as long. */
+#if defined(__CUDACC__) && N_BODIES > 6 && !SHOAL_VARIATIONAL
+#define KEPLER_UNROLL LANE_KEEP_ROLLED
+#endif
+#include "integrators/kepler_drift.kern.h"
 
 #define PROPAGATOR_FIRST_BODY         1
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? JACOBI_SLOTS : JACOBI_EX)
 #define PROPAGATOR_OWN                JACOBI_OWN
 #define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_LENGTH)
 #define JACOBI_COUNT_AT(n)            (PROPAGATOR_SLOTS(1) * (n) + JACOBI_COUNT)
-#ifndef __CUDACC__ /* the kicks of the last step, where a monitor wants to know; a GPU's monitors see every step */
-#define PROPAGATOR_NOTES 1
-#define PROPAGATOR_KICKS 1
-#define JACOBI_NOTE(n)   (PROPAGATOR_SLOTS(1) * (n) + JACOBI_OWN)
+#define PROPAGATOR_NOTES              1 /* the kicks of the last step, where a monitor wants to know */
+#define PROPAGATOR_KICKS              1
+#define JACOBI_NOTE(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_OWN)
 LANE_FN real propagator_kicks(int n, const real *s, real h)
 {
     return (void)h, s[JACOBI_NOTE(n)];
 }
-#else
-#define PROPAGATOR_NOTES 0
-#define JACOBI_NOTE(n)   0
-#endif
 
 /* b_1 ... b_N of the corrector of each order: 4 sum_j b_j sinh(a_j x) = (1 - (x/2) / sinh(x/2)) / x up to x^(2N -
  * 1). (Wisdom 2006, table 1; solved anew in 60 digits.) */
@@ -156,27 +155,7 @@ LANE_FN void jacobi_to_bodies(int stride, int n, const real *m, const real *inve
 /* A(h) */
 LANE_FN void jacobi_drift(const shoal_kernel_args *k, int n, int compensated, const real *eta, real *s, real h)
 {
-    const int bodies = real_bodies(k, n);
-    LANE_UNROLL
-    for (int i = 1; i < bodies; i++) {
-        real at[12], d[12]; /* planet and tangent vector in turns */
-        team_vector(n, i, s, at);
-        team_vector(n, i, s + JACOBI_V * n, at + 3);
-        kepler_change(eta[i], h, 1, at, d);
-        if (VARIATIONAL(k)) {
-            team_vector(n, bodies + i, s, at + 6);
-            team_vector(n, bodies + i, s + JACOBI_V * n, at + 9);
-            kepler_tangent(eta[i], h, 1, at, d, at + 6, d + 6);
-        }
-        LANE_UNROLL
-        for (int c = 0; c < 2 * XYZ; c++) {
-            const real *half = d + c / XYZ * 3;
-            lane_add(compensated, &s[c * n + i], &s[(JACOBI_EX + c) * n + i], team_component(half, c % XYZ));
-            if (VARIATIONAL(k))
-                lane_add(compensated, &s[c * n + bodies + i], &s[(JACOBI_EX + c) * n + bodies + i],
-                         team_component(half + 6, c % XYZ));
-        }
-    }
+    kepler_drift(k, n, compensated, eta, s, JACOBI_EX, h);
 }
 
 /* p = -x / |x|^3 for body i of x = [3 * n]; along its tangent vector e, p[XYZ...] = -(e - 3 (x.e) x / |x|^2) /
@@ -327,7 +306,7 @@ LANE_FN void jacobi_push(const shoal_kernel_args *k, int n, int compensated, rea
         for (int i = 1; i < n; i++)
             lane_add_times(compensated, &s[(JACOBI_V + c) * n + i], &s[(JACOBI_EV + c) * n + i], h, a[c * n + i]);
     }
-    if (PROPAGATOR_NOTES && (MONITORS(k) & MONITORS_INSIDE))
+    if (MONITORS(k) & MONITORS_INSIDE)
         s[JACOBI_NOTE(n)] = lane_fma(lane_abs(h), nested_sum(n, a), s[JACOBI_NOTE(n)]);
 }
 
@@ -335,20 +314,27 @@ LANE_FN void jacobi_push(const shoal_kernel_args *k, int n, int compensated, rea
 LANE_FN void jacobi_kick(const shoal_kernel_args *k, int n, int compensated, int lazy, mask due, jacobi_frame of,
                          real *s, real h)
 {
-    real a[XYZ * LANE_ROOM(n)], at[2 * XYZ * LANE_ROOM(n)], displaced[XYZ * LANE_ROOM(n)];
-    jacobi_acceleration(k, n, of, s, h, a);
-    if (lazy == 1 || (lazy && team_goes_on(due))) {
-        jacobi_displace(k, n, s, a, h, at);
-        jacobi_acceleration(k, n, of, at, h, displaced);
-        if (lazy > 1) {
+    const int rounds = lazy == 1 || (lazy && team_goes_on(due)) ? 2 : 1;
+    real a[XYZ * LANE_ROOM(n)], plain[XYZ * LANE_ROOM(n)], at[2 * XYZ * LANE_ROOM(n)];
+    LANE_UNROLL
+    for (int c = 0; c < XYZ * n; c++)
+        plain[c] = lane_set(0.0);
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < rounds; round++) {
+        jacobi_displace(k, n, s, plain, h, at);
+        jacobi_acceleration(k, n, of, at, h, a);
+        if (round + 1 < rounds) {
             LANE_UNROLL
             for (int c = 0; c < XYZ * n; c++)
-                displaced[c] = lane_select(due, lane_fma(lane_set(lazy), displaced[c] - a[c], a[c]), a[c]);
+                plain[c] = a[c];
         }
-        jacobi_push(k, n, compensated, s, displaced, h);
-    } else {
-        jacobi_push(k, n, compensated, s, a, h);
     }
+    if (rounds == 2 && lazy > 1) {
+        LANE_UNROLL
+        for (int c = 0; c < XYZ * n; c++)
+            a[c] = lane_select(due, lane_fma(lane_set(lazy), a[c] - plain[c], plain[c]), plain[c]);
+    }
+    jacobi_push(k, n, compensated, s, a, h);
 }
 
 /* The commutator kick of a step of length h, `times` times. */
@@ -441,8 +427,7 @@ LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated,
     real eta[LANE_ROOM(n)], inverse[LANE_ROOM(n)], last = s[JACOBI_LAST(n)];
     const jacobi_frame of = {m, eta, inverse};
     jacobi_masses(real_bodies(k, n), m, eta, inverse);
-    if (PROPAGATOR_NOTES)
-        s[JACOBI_NOTE(n)] = lane_set(0.0);
+    s[JACOBI_NOTE(n)] = lane_set(0.0);
     if (commutator || SPLITTING_CORRECTOR(k)) {
         const mask changes = commutator || SPLITTING_INVERSE(k) ? last != h : last == lane_set(0.0);
         if (team_goes_on(changes)) {

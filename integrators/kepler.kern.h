@@ -22,6 +22,13 @@
 #ifndef SHOAL_KEPLER_H
 #define SHOAL_KEPLER_H
 
+/* Orbits that a thread solves side by side, so that one hides the latency of the other. In likelihoods (SHOAL_OBSERVE) a
+ * GPU's threads have registers for two; elsewhere more threads gain as much. */
+#if defined(__CUDACC__) && TEAM <= 1 && N_BODIES <= 6 && SHOAL_ENTRIES & 32
+#define KEPLER_TOGETHER 2
+#else
+#define KEPLER_TOGETHER 1
+#endif
 enum { KEPLER_FAST = 3, KEPLER_ROUNDS = 16, KEPLER_CAREFUL = 1400, KEPLER_DOUBLINGS = 520 };
 
 /* c_2 and c_3 for |z| <= 1: Taylor's series economised to degree 7 on [-1, 1]; absolute errors 5e-18 and 1e-17. */
@@ -41,40 +48,6 @@ LANE_FN void kepler_c23_reduced(real z, real *c2, real *c3)
     }
     *c2 = p;
     *c3 = q;
-}
-
-/* G_0..G_3 at X, and whether any lane has |beta X^2| > 1, which is quartered, then c_2, c_3 are doubled up again:
- * c_2(4z) = c_1^2 / 2, c_3(4z) = (c_2 + c_0 c_3) / 4. */
-LANE_FN void kepler_g(real beta, real X, real *g0, real *g1, real *g2, real *g3, bool *far)
-{
-    const real one = lane_set(1.0);
-    real X2 = X * X, z = beta * X2, c2, c3;
-    real quarterings = lane_set(0.0);
-    mask large = lane_abs(z) > one;
-    *far = lane_any(large);
-    if (*far) {
-        for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
-            z = lane_select(large, 0.25 * z, z);
-            quarterings = lane_select(large, quarterings + 1.0, quarterings);
-            large = lane_abs(z) > one;
-        }
-        kepler_c23_reduced(z, &c2, &c3);
-        large = quarterings > lane_set(0.0);
-        for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
-            real c0 = lane_fnma(z, c2, one), c1 = lane_fnma(z, c3, one);
-            c3 = lane_select(large, 0.25 * lane_fma(c0, c3, c2), c3);
-            c2 = lane_select(large, 0.5 * c1 * c1, c2);
-            z = lane_select(large, 4.0 * z, z);
-            quarterings = quarterings - 1.0;
-            large = quarterings > lane_set(0.0);
-        }
-    } else {
-        kepler_c23_reduced(z, &c2, &c3);
-    }
-    *g2 = X2 * c2;
-    *g3 = X * X2 * c3;
-    *g1 = lane_fnma(beta, *g3, X);
-    *g0 = lane_fnma(beta, *g2, one);
 }
 
 #include "integrators/kepler_careful.kern.h"
@@ -100,6 +73,58 @@ LANE_FN kepler_orbit kepler_orbit_of(real mu, real h, const real *x, const real 
     return o;
 }
 
+/* c_2 and c_3 where |z| may be above 1: it is quartered, then they are doubled up again: c_2(4z) = c_1^2 / 2, c_3(4z) =
+ * (c_2 + c_0 c_3) / 4. */
+LANE_FN void kepler_c23(real z, real *c2, real *c3)
+{
+    const real one = lane_set(1.0);
+    real quarterings = lane_set(0.0);
+    mask large = lane_abs(z) > one;
+    for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
+        z = lane_select(large, 0.25 * z, z);
+        quarterings = lane_select(large, quarterings + 1.0, quarterings);
+        large = lane_abs(z) > one;
+    }
+    kepler_c23_reduced(z, c2, c3);
+    large = quarterings > lane_set(0.0);
+    for (int i = 0; i < KEPLER_DOUBLINGS && lane_any(large); i++) {
+        real c0 = lane_fnma(z, *c2, one), c1 = lane_fnma(z, *c3, one);
+        *c3 = lane_select(large, 0.25 * lane_fma(c0, *c3, *c2), *c3);
+        *c2 = lane_select(large, 0.5 * c1 * c1, *c2);
+        z = lane_select(large, 4.0 * z, z);
+        quarterings = quarterings - 1.0;
+        large = quarterings > lane_set(0.0);
+    }
+}
+
+/* g[i][0..3], of each of n orbits: G_0..G_3 at X[i]. Returns whether any lane has |beta X^2| > 1. */
+LANE_FN bool kepler_g(int n, const kepler_orbit *o, const real *X, real (*g)[5])
+{
+    const real one = lane_set(1.0);
+    bool far = false;
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++)
+        far = far | lane_any(lane_abs(o[i].beta * (X[i] * X[i])) > one);
+    if (far) {
+        LANE_UNROLL_FULLY
+        for (int i = 0; i < n; i++)
+            kepler_c23(o[i].beta * (X[i] * X[i]), &g[i][2], &g[i][3]);
+    } else {
+        LANE_UNROLL_FULLY
+        for (int i = 0; i < n; i++)
+            kepler_c23_reduced(o[i].beta * (X[i] * X[i]), &g[i][2], &g[i][3]);
+    }
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++) {
+        const real X2 = X[i] * X[i];
+        g[i][2] = X2 * g[i][2];
+        g[i][3] = X[i] * X2 * g[i][3];
+        g[i][1] = lane_fnma(o[i].beta, g[i][3], X[i]);
+        g[i][0] = lane_fnma(o[i].beta, g[i][2], one);
+    }
+    return far;
+}
+
 /* A guess of X where others fail. On an ellipse the eccentric anomaly E_1 of the end is about its mean anomaly: X =
  * (E_1 - E_0) / sqrt(beta), with e sin E_0 = eta sqrt(beta) / mu; at least a tenth of the way of a circle. */
 LANE_FN real kepler_far_guess(const kepler_orbit *o)
@@ -122,96 +147,152 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
     return lane_fma(s, u, s);
 }
 
-/* g[0..3]: G_0..G_3 at the root of F; g[0] is not refined; g[4]: X, or 0 where there is none. Returns the lanes that
- * kepler_careful has to solve.
+/* g[i][0..3], of each of n orbits: G_0..G_3 at the root of F; g[i][0] is not refined; g[i][4]: X, or 0 where there is
+ * none. poor[i]: the lanes that kepler_careful has to solve; returns whether there are any.
  *
  * With F = F' (-d + x + A x^2 + B x^3 + C x^4 + ...), x = d (1 - A d + (2 A^2 - B) d^2 + (5 A B - 5 A^3 - C) d^3 ...).
  * The last of these terms is left out; C = -beta A / 12. A lane is settled where |d| <= 3e-5 |X|, 2 |A d| <= 3e-5 and
  * |B| d^2 <= 1e-9: that term is below 1e-13 d. Of G_2 / X^2 Taylor's series leaves beta x^4 / (12 X^2) or 1e-19. */
-LANE_FN mask kepler_solve(const kepler_orbit *o, real *g)
+LANE_FN bool kepler_solve(int n, const kepler_orbit *o, real (*g)[5], mask *poor)
 {
-    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0), h = o->h, eta = o->eta, beta = o->beta, zeta = o->zeta;
-    const mask moving = h != lane_set(0.0);
-    mask unsettled = moving, lost;
-    real X = kepler_guess(o, &lost), change = lane_set(0.0);
-    bool far;
-    if (lane_any(lost))
-        X = lane_select(lost, kepler_far_guess(o), X);
+    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
+    real X[KEPLER_TOGETHER], change[KEPLER_TOGETHER];
+    mask moving[KEPLER_TOGETHER], unsettled[KEPLER_TOGETHER], lost[KEPLER_TOGETHER];
+    bool far = false, any_lost = false, any_poor = false;
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++) {
+        unsettled[i] = moving[i] = o[i].h != lane_set(0.0);
+        change[i] = lane_set(0.0);
+        X[i] = kepler_guess(&o[i], &lost[i]);
+        any_lost = any_lost | lane_any(lost[i]);
+    }
+    if (any_lost) {
+        LANE_UNROLL_FULLY
+        for (int i = 0; i < n; i++)
+            X[i] = lane_select(lost[i], kepler_far_guess(&o[i]), X[i]);
+    }
     LANE_KEEP_ROLLED
     for (int round = 0; round <= KEPLER_ROUNDS; round++) {
-        kepler_g(beta, X, &g[0], &g[1], &g[2], &g[3], &far);
-        real F = lane_fma(o->r0, X, lane_fma(eta, g[2], lane_fma(zeta, g[3], -h)));
-        real r = lane_fma(eta, g[1], lane_fma(zeta, g[2], o->r0));
-        real r1 = lane_fma(eta, g[0], zeta * g[1]);             /* F'' */
-        real r2nd = lane_fma(zeta, g[0], -(beta * eta) * g[1]); /* F''' */
-        real q = one / r;
-        real d = -(F * q);                    /* Newton's correction */
-        const real dq = d * q, a2 = -r1 * dq; /* twice a_2 */
-        const real a3 = lane_set(-1.0 / 6.0) * r2nd * (d * dq);
-        change = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
-        /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
-        unsettled = moving & lane_not((lane_abs(d) <= lane_set(3e-5) * lane_abs(X)) & (lane_abs(a2) <= lane_set(3e-5)) &
-                                      (lane_abs(a3) <= lane_set(1e-9)) & (lane_abs(F) <= lane_set(1e-3) * lane_abs(h)));
-        if (!lane_any(unsettled))
-            break;
-        real next = X + change;
-        if (lane_any(lost))
-            next = lane_select(lost, X - 5.0 * F / (r + lane_sqrt(lane_abs(lane_fnma(20.0 * F, r1, 16.0 * r * r)))),
-                               next);
-        if (round == KEPLER_FAST) {
-            next = lane_select(lost, next, kepler_far_guess(o));
-            lost = moving;
+        real next[KEPLER_TOGETHER], F[KEPLER_TOGETHER], r[KEPLER_TOGETHER], r1[KEPLER_TOGETHER];
+        bool goes_on = false;
+        far = kepler_g(n, o, X, g);
+        LANE_UNROLL_FULLY
+        for (int i = 0; i < n; i++) {
+            const real h = o[i].h, eta = o[i].eta, beta = o[i].beta, zeta = o[i].zeta;
+            F[i] = lane_fma(o[i].r0, X[i], lane_fma(eta, g[i][2], lane_fma(zeta, g[i][3], -h)));
+            r[i] = lane_fma(eta, g[i][1], lane_fma(zeta, g[i][2], o[i].r0));
+            r1[i] = lane_fma(eta, g[i][0], zeta * g[i][1]);               /* F'' */
+            real r2nd = lane_fma(zeta, g[i][0], -(beta * eta) * g[i][1]); /* F''' */
+            real q = one / r[i];
+            real d = -(F[i] * q);                    /* Newton's correction */
+            const real dq = d * q, a2 = -r1[i] * dq; /* twice a_2 */
+            const real a3 = lane_set(-1.0 / 6.0) * r2nd * (d * dq);
+            change[i] = lane_fma(d, lane_fma(a2, lane_fma(a2, lane_set(0.5), lane_set(0.5)), a3), d);
+            next[i] = X[i] + change[i];
+            /* far from the root the G_k lose all digits and d may look small: F itself must be small too */
+            unsettled[i] = moving[i] & lane_not((lane_abs(d) <= lane_set(3e-5) * lane_abs(X[i])) &
+                                                (lane_abs(a2) <= lane_set(3e-5)) & (lane_abs(a3) <= lane_set(1e-9)) &
+                                                (lane_abs(F[i]) <= lane_set(1e-3) * lane_abs(h)));
+            goes_on = goes_on | lane_any(unsettled[i]);
         }
-        X = lane_select(unsettled, next, X); /* a settled lane repeats its last round: neighbours change no bits */
+        if (!goes_on)
+            break;
+        if (any_lost) {
+            LANE_UNROLL_FULLY
+            for (int i = 0; i < n; i++) /* Laguerre's */
+                next[i] = lane_select(
+                    lost[i],
+                    X[i] - 5.0 * F[i] / (r[i] + lane_sqrt(lane_abs(lane_fnma(20.0 * F[i], r1[i], 16.0 * r[i] * r[i])))),
+                    next[i]);
+        }
+        if (round == KEPLER_FAST) {
+            any_lost = true;
+            LANE_UNROLL_FULLY
+            for (int i = 0; i < n; i++) {
+                next[i] = lane_select(lost[i], next[i], kepler_far_guess(&o[i]));
+                lost[i] = moving[i];
+            }
+        }
+        LANE_UNROLL_FULLY
+        for (int i = 0; i < n; i++) /* a settled lane repeats its last round: neighbours change no bits */
+            X[i] = lane_select(unsettled[i], next[i], X[i]);
     }
-    mask poor = unsettled;
-    if (far) {
-        const real angle = beta * X * X;
-        poor = poor | (moving & (lane_abs(angle) > one) &
-                       ((lane_abs(eta * g[2]) > 8.0 * lane_abs(h)) | (angle > lane_set(40.0))));
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++) {
+        const real beta = o[i].beta;
+        poor[i] = unsettled[i];
+        if (far) {
+            const real angle = beta * X[i] * X[i];
+            poor[i] = poor[i] | (moving[i] & (lane_abs(angle) > one) &
+                                 ((lane_abs(o[i].eta * g[i][2]) > 8.0 * lane_abs(o[i].h)) | (angle > lane_set(40.0))));
+        }
+        any_poor = any_poor | lane_any(poor[i]);
+        g[i][4] = lane_select(unsettled[i], lane_set(0.0), X[i] + change[i]);
+        /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
+        const real half = 0.5 * change[i], part = third * change[i];
+        const real higher = lane_fma(part, g[i][0], g[i][1]), lower = lane_fnma(part * beta, g[i][1], g[i][0]);
+        g[i][3] = lane_fma(change[i], lane_fma(half, higher, g[i][2]), g[i][3]);
+        g[i][2] = lane_fma(change[i], lane_fma(half, lower, g[i][1]), g[i][2]);
+        g[i][1] = lane_fma(change[i], lane_fnma(half * beta, higher, g[i][0]), g[i][1]);
     }
-
-    g[4] = lane_select(unsettled, lane_set(0.0), X + change);
-    /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
-    const real half = 0.5 * change, part = third * change;
-    const real higher = lane_fma(part, g[0], g[1]), lower = lane_fnma(part * beta, g[1], g[0]);
-    g[3] = lane_fma(change, lane_fma(half, higher, g[2]), g[3]);
-    g[2] = lane_fma(change, lane_fma(half, lower, g[1]), g[2]);
-    g[1] = lane_fma(change, lane_fnma(half * beta, higher, g[0]), g[1]);
-    return poor;
+    return any_poor;
 }
 
 /*
- * A step of a time h about a mass mu.
- *   s   [6], stride n: x, v before the step       d   [6]: what the step adds to them
+ * A step of a time h of each of n bodies, KEPLER_TOGETHER at most, about the masses mu.
+ *   s   [n][6]: x, v before the step       d   [n][6]: what the step adds to them
  */
-LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
+LANE_FN void kepler_changes(int n, const real *mu, real h, real (*s)[6], real (*d)[6])
 {
-    const real x[3] = {s[0], s[n], s[2 * n]}, v[3] = {s[3 * n], s[4 * n], s[5 * n]};
-    const kepler_orbit o = kepler_orbit_of(mu, h, x, v);
+    kepler_orbit o[KEPLER_TOGETHER];
+    real g[KEPLER_TOGETHER][5];
+    mask poor[KEPLER_TOGETHER];
     const mask moving = h != lane_set(0.0);
-    real g[5];
-    const mask poor = kepler_solve(&o, g);
-    const real r_inverse = lane_set(1.0) / lane_fma(o.eta, g[1], lane_fma(o.zeta, g[2], o.r0));
-    real F = -(mu * g[2]) * o.r0_inverse, G = lane_fnma(mu, g[3], h);
-    real Fd = -(mu * g[1]) * o.r0_inverse * r_inverse, Gd = -(mu * g[2]) * r_inverse;
-    F = lane_select(moving, F, lane_set(0.0));
-    G = lane_select(moving, G, lane_set(0.0));
-    Fd = lane_select(moving, Fd, lane_set(0.0));
-    Gd = lane_select(moving, Gd, lane_set(0.0));
-    LANE_UNROLL_XYZ
-    for (int c = 0; c < 3; c++) {
-        d[c] = lane_fma(G, v[c], F * x[c]);
-        d[3 + c] = lane_fma(Gd, v[c], Fd * x[c]);
-    }
-    if (lane_any(poor)) {
-        const kepler_state careful = kepler_careful(poor, mu, h, kepler_state_of(x, v), g[4]);
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++)
+        o[i] = kepler_orbit_of(mu[i], h, s[i], s[i] + 3);
+    const bool any_poor = kepler_solve(n, o, g, poor);
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++) {
+        const real r_inverse = lane_set(1.0) / lane_fma(o[i].eta, g[i][1], lane_fma(o[i].zeta, g[i][2], o[i].r0));
+        real F = -(mu[i] * g[i][2]) * o[i].r0_inverse, G = lane_fnma(mu[i], g[i][3], h);
+        real Fd = -(mu[i] * g[i][1]) * o[i].r0_inverse * r_inverse, Gd = -(mu[i] * g[i][2]) * r_inverse;
+        F = lane_select(moving, F, lane_set(0.0));
+        G = lane_select(moving, G, lane_set(0.0));
+        Fd = lane_select(moving, Fd, lane_set(0.0));
+        Gd = lane_select(moving, Gd, lane_set(0.0));
         LANE_UNROLL_XYZ
         for (int c = 0; c < 3; c++) {
-            d[c] = lane_select(poor, careful.x[c], d[c]);
-            d[3 + c] = lane_select(poor, careful.v[c], d[3 + c]);
+            d[i][c] = lane_fma(G, s[i][3 + c], F * s[i][c]);
+            d[i][3 + c] = lane_fma(Gd, s[i][3 + c], Fd * s[i][c]);
         }
     }
+    if (!any_poor)
+        return;
+    LANE_UNROLL_FULLY
+    for (int i = 0; i < n; i++) {
+        if (!lane_any(poor[i]))
+            continue;
+        const kepler_state careful = kepler_careful(poor[i], mu[i], h, kepler_state_of(s[i], s[i] + 3), g[i][4]);
+        LANE_UNROLL_XYZ
+        for (int c = 0; c < 3; c++) {
+            d[i][c] = lane_select(poor[i], careful.x[c], d[i][c]);
+            d[i][3 + c] = lane_select(poor[i], careful.v[c], d[i][3 + c]);
+        }
+    }
+}
+
+/* The same of one body, whose numbers are n apart in s. */
+LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
+{
+    real from[1][6], to[1][6];
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++)
+        from[0][c] = s[c * n];
+    kepler_changes(1, &mu, h, from, to);
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 6; c++)
+        d[c] = to[0][c];
 }
 
 #endif

@@ -58,12 +58,12 @@ LANE_FN void kepler_tangent(real mu, real h, int n, const real *s, const real *d
     for (int c = 0; c < 3; c++)
         turn = lane_fma(x[c], d[3 + c], lane_fma(d[c], v[c] + d[3 + c], turn));
     real X = turn / mu;
-    real g0, g1, g2, g3;
-    bool far;
-    kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
-    real miss = lane_fma(r0, X, lane_fma(eta, g2, lane_fma(zeta, g3, -h)));
-    X = X - miss / lane_fma(eta, g1, lane_fma(zeta, g2, r0));
-    kepler_g(beta, X, &g0, &g1, &g2, &g3, &far);
+    real G[1][5];
+    (void)kepler_g(1, &o, &X, G);
+    real miss = lane_fma(r0, X, lane_fma(eta, G[0][2], lane_fma(zeta, G[0][3], -h)));
+    X = X - miss / lane_fma(eta, G[0][1], lane_fma(zeta, G[0][2], r0));
+    (void)kepler_g(1, &o, &X, G);
+    const real g0 = G[0][0], g1 = G[0][1], g2 = G[0][2], g3 = G[0][3];
     real X2 = X * X, c4, c5;
     const mask series = lane_abs(beta * X2) <= one;
     kepler_c45_reduced(lane_select(series, beta * X2, one), &c4, &c5);

@@ -31,8 +31,7 @@ enum { MVS_COMPENSATED, MVS_PARAMETERS };
 enum { MVS_X, MVS_V = XYZ, MVS_A = 2 * XYZ, MVS_EX = 3 * XYZ, MVS_EV = 4 * XYZ, MVS_SLOTS = 5 * XYZ };
 
 #ifdef SHOAL_KERNEL
-#include "integrators/kepler.kern.h"
-#include "integrators/kepler_tangent.kern.h"
+#include "integrators/kepler_drift.kern.h"
 
 #define PROPAGATOR_FIRST_BODY         1
 #define PROPAGATOR_SLOTS(compensated) ((compensated) ? MVS_SLOTS : MVS_EX)
@@ -171,42 +170,23 @@ LANE_BIG_FN void mvs_forces(const shoal_kernel_args *k, int n, int compensated, 
         }
 }
 
-/* Kepler's motion of planet i about a mass mu, and with tangent vectors its derivative along that of the planet. */
-LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int i, int compensated, real mu, real *s, real h)
+LANE_FN void mvs_drift(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    const int change = n / 2 + i;
-    (void)k;
-    real at[12], d[12]; /* planet and tangent vector in turns */
-    team_vector(n, i, s, at);
-    team_vector(n, i, s + MVS_V * n, at + 3);
-    kepler_change(mu, h, 1, at, d);
-    if (VARIATIONAL(k)) {
-        team_vector(n, change, s, at + 6);
-        team_vector(n, change, s + MVS_V * n, at + 9);
-        kepler_tangent(mu, h, 1, at, d, at + 6, d + 6);
-    }
-    for (int body = 0; body <= VARIATIONAL(k); body++) {
-        const int to = body ? change : i;
-        LANE_UNROLL_XYZ
-        for (int c = 0; c < XYZ; c++) {
-            lane_add(compensated, &s[c * n + to], &s[(MVS_EX + c) * n + to], team_component(d + 6 * body, c));
-            lane_add(compensated, &s[(MVS_V + c) * n + to], &s[(MVS_EV + c) * n + to],
-                     team_component(d + 6 * body + 3, c));
-        }
-    }
+    real mu[LANE_ROOM(n)];
+    LANE_UNROLL
+    for (int i = 1; i < n; i++)
+        mu[i] = MVS_WHDS ? m[0] + m[i] : MVS_STAR(m);
+    kepler_drift(k, n, compensated, mu, s, MVS_EX, h);
 }
 
 LANE_FN void propagator_step(const shoal_kernel_args *k, int n, int compensated, const real *m, real *s, real h)
 {
-    const int bodies = real_bodies(k, n);
     const real h2 = 0.5 * h, jump = h2 / MVS_STAR(m);
     if (FORCES(k))
         mvs_forces(k, n, compensated, m, s, h2);
     mvs_kick(n, compensated, m, s, h2);
     mvs_jumps(k, n, compensated, m, s, jump);
-    LANE_UNROLL
-    for (int i = 1; i < bodies; i++)
-        mvs_drift(k, n, i, compensated, MVS_WHDS ? m[0] + m[i] : MVS_STAR(m), s, h);
+    mvs_drift(k, n, compensated, m, s, h);
     mvs_jumps(k, n, compensated, m, s, jump);
     newton_acceleration(k, n, 1, m, s, s + MVS_A * n);
     mvs_kick(n, compensated, m, s, h2);

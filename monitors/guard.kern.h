@@ -350,21 +350,32 @@ LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, int n, c
     guard_sleep(k, id, n, m, now, h, kicks, guard);
 }
 
-#if NESTED_ALONE
-/* After a step to the state s: lanes in which monitors of pairs must see it. */
-/* long: as guard_stirs */
-LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *s,
-                          real step, lane_guard *guard)
+/* What is called needs masses and bodies in memory: copies of what a GPU has in registers. */
+LANE_FN void guard_copies(int n, const real *m, const real *s, real *masses, real *bodies)
 {
-    nested_spend(n, s, step, guard);
-    if (nested_begins(nested_ends(guard, live), guard)) {
-        guard_at now[LANE_ROOM(n)];
-        for (int i = 1; i < n; i++)
-            now[i] = guard_body(n, s + i, 0);
-        guard_sleep(k, id, n, m, now, lane_rough(step), lane_rough(propagator_kicks(n, s, step)), guard);
+    LANE_UNROLL
+    for (int i = 0; LANE_COPIES && i < n; i++)
+        masses[i] = m[i];
+    LANE_UNROLL
+    for (int c = 0; LANE_COPIES && c < 6; c++) {
+        LANE_UNROLL
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            bodies[c * n + i] = s[c * n + i];
     }
-    guard->awake = lane_any(nested_ends(guard, live));
-    return guard->awake ? live : live & lane_not(live);
+}
+
+#if NESTED_ALONE
+/* A sleep or a rest begins after a step to the state s. */
+/* long: as guard_stirs */
+LANE_FN void nested_try(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *s, real step,
+                        lane_guard *guard)
+{
+    lane_guard of = *guard;
+    real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
+    guard_copies(n, m, s, masses, end);
+    guard_begin(k, id, n, LANE_COPIES ? masses : m, LANE_COPIES ? end : s, lane_rough(step),
+                lane_rough(propagator_kicks(n, s, step)), &of);
+    nested_take(&of, guard);
 }
 #endif
 
@@ -389,15 +400,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
     const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
     if (lane_any(stirs) || begins) {
         lane_guard of = *guard;
-        LANE_UNROLL
-        for (int i = 0; LANE_COPIES && i < n; i++)
-            masses[i] = m[i];
-        LANE_UNROLL
-        for (int c = 0; LANE_COPIES && c < 6; c++) {
-            LANE_UNROLL
-            for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
-                end[c * n + i] = after[c * n + i];
-        }
+        guard_copies(n, m, after, masses, end);
         const real *bodies = LANE_COPIES ? masses : m, *then = LANE_COPIES ? end : after;
         if (begins) {
             guard_begin(k, id, n, bodies, then, h, lane_rough(propagator_kicks(n, after, step)), &of);
@@ -518,9 +521,12 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, roug
 
 LANE_FN void guard_keep(int n, const real *s, real *room)
 {
-    LANE_UNROLL
-    for (int c = 0; c < 2 * XYZ * n; c++)
-        room[c] = s[c];
+    LANE_UNROLL_FULLY
+    for (int c = 0; c < 2 * XYZ; c++) {
+        LANE_UNROLL_FULLY
+        for (int i = PROPAGATOR_FIRST_BODY; i < n; i++)
+            room[c * n + i] = s[c * n + i];
+    }
 }
 LANE_FN const real *guard_kept(int n, const real *room, real *copy)
 {
@@ -537,6 +543,18 @@ LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, rough h,
     guard_sleep(k, id, TEAM_BODIES, team_masses(), now, h, kicks, guard);
 }
 
+#if NESTED_ALONE
+/* long: as above */
+LANE_FN void nested_try(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *s, real step,
+                        lane_guard *guard)
+{
+    lane_guard of = *guard;
+    guard_share(0, n, m, s, guard);
+    guard_begin(k, id, lane_rough(step), lane_rough(propagator_kicks(n, s, step)), &of);
+    nested_take(&of, guard);
+}
+#endif
+
 /* As above, of the bodies of the thread; for the whole team. */
 /* long: as above */
 LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *room,
@@ -547,7 +565,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
     const mask ended = !(guard->left > 0) & team_owns(); /* else asleep beside teams that are awake */
     if (sleeps)
         nested_spend(n, after, step, guard);
-    const bool begins = sleeps && nested_begins(nested_ends(guard, live) & team_owns(), guard);
+    const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
     mask stirs = false;
     if (was_awake || begins)
         guard_share(0, n, m, after, guard);
@@ -558,12 +576,26 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
         guard_begin(k, id, h, lane_rough(propagator_kicks(n, after, step)), &of);
         nested_take(&of, guard);
     }
-    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live) & team_owns()));
+    guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live)));
     if (!team_any_beside(stirs))
         return false;
     guard_share(1, n, m, room, guard);
     return team_any(stirs) & team_any(guard_look(k, id, 1, h, guard));
 }
 
+#endif
+
+#if NESTED_ALONE
+/* After a step to the state s: lanes in which monitors of pairs must see it. */
+/* long: as guard_stirs */
+LANE_FN mask nested_looks(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *s,
+                          real step, lane_guard *guard)
+{
+    nested_spend(n, s, step, guard);
+    if (nested_begins(nested_ends(guard, live), guard))
+        nested_try(k, id, n, m, s, step, guard);
+    guard->awake = team_any_beside(nested_ends(guard, live));
+    return guard->awake ? live : live & lane_not(live);
+}
 #endif
 #endif

@@ -56,10 +56,15 @@ LANE_FN void nested_spend(int n, const real *s, real h, lane_guard *guard)
     guard->left = guard->left - rough_fma(guard->cost, kicks, guard->rate * length);
 }
 
-/* Lanes whose sleep is over. */
+/* Lanes whose sleep is over: of a team those of its threads that have bodies. */
 LANE_FN mask nested_ends(const lane_guard *guard, mask live)
 {
-    return live & lane_not(guard->left > guard_set(0.0));
+    const mask over = live & lane_not(guard->left > guard_set(0.0));
+#if TEAM > 1
+    return over & team_owns();
+#else
+    return over;
+#endif
 }
 
 /* Ends sleeps in the lanes `where`, which were moved in other ways, too. */
@@ -70,14 +75,13 @@ LANE_FN void nested_break(mask where, lane_guard *guard)
     guard->awake = guard->awake || team_any_beside(where);
 }
 
-/* Whether one is begun where these lanes have none: at once after the last one, else after a rest. */
+/* Whether one is begun where these lanes have none: at once after the last one, else after a rest. Beside a lane that
+ * rests nobody begins: the step would be looked at anyway. */
 LANE_FN bool nested_begins(mask ends, lane_guard *guard)
 {
-    if (!team_any_beside(ends))
-        return false;
     if (guard->awake)
         guard->rest = guard->rest - guard_set(1.0);
-    return !guard->awake || team_any_beside(ends & (guard->rest < guard_set(0.0)));
+    return team_any_beside(ends) && (!guard->awake || !team_any_beside(ends & lane_not(guard->rest < guard_set(0.0))));
 }
 
 /* A sleep that began on a copy. */

@@ -68,12 +68,14 @@ studies_agree() { # PROPAGATOR SYSTEMS YEARS
 }
 
 # Monitors that sleep through steps see what they see of all.
-begin monitors_that_sleep
-if [ -n "$missing" ]; then skip "$missing"
-elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_PROPAGATOR=mvs SHOAL_TEST_NAME='*nothing_on_a_gpu' \
-    "$root/tests/emulator/run" "$build" "$build/tests/test_monitors" 2>&1) &&
-    grep -q 'PASSED  . 1 test' <<<"$out"; then pass
-else fail "$out"; fi
+for propagator in mvs mvs_jacobi; do
+    begin "monitors_that_sleep_$propagator"
+    if [ -n "$missing" ]; then skip "$missing"
+    elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_PROPAGATOR=$propagator SHOAL_TEST_NAME='*nothing_on_a_gpu' \
+        "$root/tests/emulator/run" "$build" "$build/tests/test_monitors" 2>&1) &&
+        grep -q 'PASSED  . 1 test' <<<"$out"; then pass
+    else fail "$out"; fi
+done
 
 # CPU threads lead systems whose steps adapt; the studies below have others.
 begin led_systems

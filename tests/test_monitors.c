@@ -865,7 +865,8 @@ static void monitors_that_sleep_miss_nothing(void **state)
 static void monitors_that_sleep_miss_nothing_on_a_gpu(void **state)
 {
     shoal_context *context = context_of(state);
-    static const char *const names[] = {"mvs", "hybrid", "hermite4"}, *const models[] = {"system", "body"};
+    static const char *const names[] = {"mvs", "hybrid", "hermite4", "mvs_jacobi", "whckl"};
+    static const char *const models[] = {"system", "body"};
     static shoal_body bodies[GUARDED][4];
     static double asleep[GUARDED][12], awake[GUARDED][12];
     const char *only = getenv("SHOAL_TEST_PROPAGATOR"); /* kernels take long to compile in the emulator */

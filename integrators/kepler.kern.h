@@ -147,6 +147,16 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
     return lane_fma(s, u, s);
 }
 
+/* G_k(X + change) from G_k(X), k = 1..3: G_k' = G_{k-1}, G_0' = -beta G_1. */
+LANE_FN void kepler_refine(real beta, real change, real *g)
+{
+    const real half = 0.5 * change, part = lane_set(1.0 / 3.0) * change;
+    const real higher = lane_fma(part, g[0], g[1]), lower = lane_fnma(part * beta, g[1], g[0]);
+    g[3] = lane_fma(change, lane_fma(half, higher, g[2]), g[3]);
+    g[2] = lane_fma(change, lane_fma(half, lower, g[1]), g[2]);
+    g[1] = lane_fma(change, lane_fnma(half * beta, higher, g[0]), g[1]);
+}
+
 /* g[i][0..3], of each of n orbits: G_0..G_3 at the root of F; g[i][0] is not refined; g[i][4]: X, or 0 where there is
  * none. poor[i]: the lanes that kepler_careful has to solve; returns whether there are any.
  *
@@ -155,7 +165,7 @@ LANE_FN real kepler_guess(const kepler_orbit *o, mask *lost)
  * |B| d^2 <= 1e-9: that term is below 1e-13 d. Of G_2 / X^2 Taylor's series leaves beta x^4 / (12 X^2) or 1e-19. */
 LANE_FN bool kepler_solve(int n, const kepler_orbit *o, real (*g)[5], mask *poor)
 {
-    const real one = lane_set(1.0), third = lane_set(1.0 / 3.0);
+    const real one = lane_set(1.0);
     real X[KEPLER_TOGETHER], change[KEPLER_TOGETHER];
     mask moving[KEPLER_TOGETHER], unsettled[KEPLER_TOGETHER], lost[KEPLER_TOGETHER];
     bool far = false, any_lost = false, any_poor = false;
@@ -228,12 +238,7 @@ LANE_FN bool kepler_solve(int n, const kepler_orbit *o, real (*g)[5], mask *poor
         }
         any_poor = any_poor | lane_any(poor[i]);
         g[i][4] = lane_select(unsettled[i], lane_set(0.0), X[i] + change[i]);
-        /* G_k(X + change) from G_k(X): G_k' = G_{k-1}, G_0' = -beta G_1 */
-        const real half = 0.5 * change[i], part = third * change[i];
-        const real higher = lane_fma(part, g[i][0], g[i][1]), lower = lane_fnma(part * beta, g[i][1], g[i][0]);
-        g[i][3] = lane_fma(change[i], lane_fma(half, higher, g[i][2]), g[i][3]);
-        g[i][2] = lane_fma(change[i], lane_fma(half, lower, g[i][1]), g[i][2]);
-        g[i][1] = lane_fma(change[i], lane_fnma(half * beta, higher, g[i][0]), g[i][1]);
+        kepler_refine(beta, change[i], g[i]);
     }
     return any_poor;
 }

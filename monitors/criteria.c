@@ -2,7 +2,8 @@
  *
  * criteria.c: what the world knows of criteria.kern.h, and the criteria: how near a planetary system is, by its initial
  * conditions, to what may be unstable. Each is a ratio: above 1 the criterion does not say that it is stable. They are
- * of pairs of neighbours, inner 1 and outer 2, by Jacobi elements; the column is that of the worst pair.
+ * of pairs of neighbours, inner 1 and outer 2, by Jacobi elements; the column is that of the worst pair. A body without
+ * mass between two others hides neither from the other.
  *
  * With alpha = a1/a2, gamma = m1/m2, eps = (m1 + m2)/m0, Lambda_k = m'_k sqrt(mu_k a_k), m'_k the reduced mass, and
  * C = sum Lambda_k - |L| (amd.kern.h):
@@ -24,7 +25,7 @@
  *   overlap_ratio      1.46 eps^(2/7) a1 / (a2 - a1): first-order resonances of circular orbits overlap. Deck, Payne &
  *                      Holman 2013, ApJ 774, 129; the law is that of Wisdom 1980, AJ 85, 1122, whose factor for a test
  *                      particle is 1.3
- *   overlap_eccentric  Z / Zc, Z = |e2 exp(i varpi2) - e1 exp(i varpi1)| / sqrt(2), Zc = (a2 - a1) / (sqrt(2) a1)
+ *   overlap_eccentric  Z / Zc, Z = |e2 - e1| / sqrt(2) of the vectors towards pericentre, Zc = (a2 - a1) / (sqrt(2) a1)
  *                      exp(-2.2 eps^(1/3) (a2 / (a2 - a1))^(4/3)): resonances of all orders overlap, in a plane. Hadden
  *                      & Lithwick 2018, AJ 156, 95, eq. 16 and 19
  */
@@ -124,6 +125,16 @@ static void worsen(double *slot, double value)
     *slot = fmax(*slot, value);
 }
 
+/* The eccentricity vector. */
+static void to_pericentre(const shoal_orbit *orbit, double e[3])
+{
+    const double c = cos(orbit->Omega), s = sin(orbit->Omega), along = orbit->e * cos(orbit->omega),
+                 across = orbit->e * sin(orbit->omega), level = across * cos(orbit->inc);
+    e[0] = c * along - s * level;
+    e[1] = s * along + c * level;
+    e[2] = across * sin(orbit->inc);
+}
+
 /* A pair of neighbours; C: of the system, NaN where a planet has no mass. */
 static void add_pair(const shoal_body *star, const planet *one, const planet *two, double C, double *slots)
 {
@@ -131,12 +142,13 @@ static void add_pair(const shoal_body *star, const planet *one, const planet *tw
                  eps = (m1 + m2) / star->m, apart = a2 - a1;
     if (!(eps > 0))
         return; /* they do not feel each other */
-    const double pomega1 = one->orbit.Omega + one->orbit.omega, pomega2 = two->orbit.Omega + two->orbit.omega;
-    const double k = two->orbit.e * cos(pomega2) - one->orbit.e * cos(pomega1),
-                 h = two->orbit.e * sin(pomega2) - one->orbit.e * sin(pomega1);
+    double e1[3], e2[3];
+    to_pericentre(&one->orbit, e1);
+    to_pericentre(&two->orbit, e2);
+    const double x = e2[0] - e1[0], y = e2[1] - e1[1], z = e2[2] - e1[2], Z = sqrt(0.5 * (x * x + y * y + z * z));
     const double least = exp(-2.2 * cbrt(eps) * pow(a2 / apart, 4.0 / 3)) * apart / (M_SQRT2 * a1);
     worsen(&slots[CRITERIA_OVERLAP], ratio(1.46 * pow(eps, 2.0 / 7) * a1, apart));
-    worsen(&slots[CRITERIA_ECCENTRIC], ratio(hypot(k, h) / M_SQRT2, least));
+    worsen(&slots[CRITERIA_ECCENTRIC], ratio(Z, least));
     slots[CRITERIA_SEPARATION] = fmin(slots[CRITERIA_SEPARATION], apart / (cbrt(eps / 3) * 0.5 * (a1 + a2)));
     if (!(m1 > 0 && m2 > 0))
         return;
@@ -188,8 +200,13 @@ static void begin(const shoal_ensemble *ensemble, long system, double *slots)
     shoal_orbit *orbits = (shoal_orbit *)(bodies + room);
     planet *planets = (planet *)(orbits + room);
     const int n = read_planets(ensemble, system, bodies, orbits, planets, &C);
-    for (int i = 1; i < n; i++)
-        add_pair(&bodies[0], &planets[i - 1], &planets[i], C, slots);
+    for (int i = 0, last = -1; i < n; i++) { /* last: the one before that has mass */
+        if (i > 0)
+            add_pair(&bodies[0], &planets[i - 1], &planets[i], C, slots);
+        if (planets[i].body.m > 0 && last >= 0 && last < i - 1)
+            add_pair(&bodies[0], &planets[last], &planets[i], C, slots);
+        last = planets[i].body.m > 0 ? i : last;
+    }
     if (n > 0)
         slots[CRITERIA_AMD_STAR] = C / planets[0].lambda;
     free(bodies);

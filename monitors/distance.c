@@ -13,6 +13,12 @@ static const shoal_parameter parameters[distance_PARAMETERS] = {
     [DISTANCE_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL, "look at every so-many-th step"},
 };
 
+static const char *refuses(const double *p, const shoal_ensemble *ensemble)
+{
+    (void)ensemble;
+    return p[DISTANCE_FIRST] == p[DISTANCE_SECOND] ? "first and second are two bodies" : NULL;
+}
+
 static const double initial[distance_SLOTS] = {[DISTANCE_LEAST] = INFINITY, [DISTANCE_LARGEST] = -INFINITY};
 
 #define COLUMN(name, value)                              \
@@ -43,4 +49,5 @@ const shoal_monitor shoal_monitor_distance = {
     .n_parameters = SHOAL_COUNT(parameters),
     .columns = columns,
     .n_columns = SHOAL_COUNT(columns),
+    .refuses = refuses,
 };

@@ -5,7 +5,8 @@
  * The sums c_j about the places j = 1..29 of a half are 29 numbers of a motion that was slowed by sigma. Its spectrum
  * with Hann's window, S(d) = sum (1 - cos(2 pi j / 30)) c_j exp(-i d j), is looked at in 64 places of a turn, each time
  * over what the averages have left of a line there. From the largest on, Newton's iteration finds where |S|^2 is
- * largest. The frequency is sigma + d / D, D the length of a block; other lines change it as the inverse fourth power
+ * largest. Of two lines of about one amplitude either may lead: in the second half it is the one next to that of the
+ * first, if it has half of the largest amplitude there. The frequency is sigma + d / D, D the length of a block; other lines change it as the inverse fourth power
  * of the length of the half (Laskar 2003, arXiv:math/0305364).
  */
 #include <math.h>
@@ -47,6 +48,7 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
 }
 
 enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 6 };
+#define WIDTH (4 * M_PI / INTERVALS) /* from the top of a line to its foot */
 
 /* S at the angle d, and its first two derivatives, real and imaginary parts; terms: (1 - cos(2 pi j / 30)) c_j. */
 static void spectrum(double terms[FREQUENCY_PLACES][2], double d, double re[3], double im[3])
@@ -101,17 +103,10 @@ static double loudest(double terms[FREQUENCY_PLACES][2])
     return at;
 }
 
-/* The leading line of a half, 0 or 1: its frequency, and its amplitude. Returns false if there is none. */
-static bool find_line(const double *record, int half, double *frequency, double *amplitude)
+/* The top of |S|^2 near an angle; *size: the line's amplitude, in units of the sums. */
+static double climb(double terms[FREQUENCY_PLACES][2], double at, double *size)
 {
-    const double *sums = record + half * FREQUENCY_RECORD_HALF, block = record[FREQUENCY_RECORD_BLOCK];
-    double terms[FREQUENCY_PLACES][2], re[3], im[3];
-    if (!(record[FREQUENCY_RECORD_SEEN] >= FREQUENCY_LOOKS * 2 * (FREQUENCY_BLOCKS - 1.0)))
-        return false;
-    for (int j = 1; j <= FREQUENCY_PLACES; j++)
-        for (int part = 0; part < 2; part++)
-            terms[j - 1][part] = (1 - cos(2 * M_PI * j / INTERVALS)) * sums[2 * (j - 1) + part];
-    double at = loudest(terms);
+    double re[3], im[3];
     for (int round = 0; round < ROUNDS; round++) {
         spectrum(terms, at, re, im);
         const double slope = re[0] * re[1] + im[0] * im[1],
@@ -119,8 +114,31 @@ static bool find_line(const double *record, int half, double *frequency, double 
         at -= curve < 0 ? fmax(-M_PI / GRID, fmin(slope / curve, M_PI / GRID)) : 0;
     }
     spectrum(terms, at, re, im);
-    *frequency = sums[FREQUENCY_RECORD_SIGMA] + at / block;
-    *amplitude = hypot(re[0], im[0]) / (INTERVALS * fabs(block) * left_of(at));
+    *size = hypot(re[0], im[0]) / (INTERVALS * left_of(at));
+    return at;
+}
+
+/* The leading line of a half, 0 or 1: its frequency, and its amplitude. Returns false if there is none. */
+static bool find_line(const double *record, int half, double *frequency, double *amplitude)
+{
+    const double *sums = record + half * FREQUENCY_RECORD_HALF, block = record[FREQUENCY_RECORD_BLOCK],
+                 sigma = sums[FREQUENCY_RECORD_SIGMA];
+    double terms[FREQUENCY_PLACES][2], size, size_beside, first;
+    if (!(record[FREQUENCY_RECORD_SEEN] >= FREQUENCY_LOOKS * 2 * (FREQUENCY_BLOCKS - 1.0)))
+        return false;
+    for (int j = 1; j <= FREQUENCY_PLACES; j++)
+        for (int part = 0; part < 2; part++)
+            terms[j - 1][part] = (1 - cos(2 * M_PI * j / INTERVALS)) * sums[2 * (j - 1) + part];
+    double at = climb(terms, loudest(terms), &size);
+    if (half == 1 && find_line(record, 0, &first, &size_beside) && fabs((first - sigma) * block) < M_PI) {
+        const double near = (first - sigma) * block, beside = climb(terms, near, &size_beside);
+        if (size_beside > 0.5 * size && fabs(beside - near) < WIDTH) {
+            at = beside;
+            size = size_beside;
+        }
+    }
+    *frequency = sigma + at / block;
+    *amplitude = size / fabs(block);
     return !isnan(at);
 }
 

@@ -12,9 +12,11 @@
  * (frequency analysis, NAFF). frequency.c looks for it, in a short record that this text makes:
  *
  * Each half has 35 blocks. In the first two of them the mean rate sigma of the argument of z is measured, with the
- * weight (s (1 - s))^2, s = 0..1. From then on z exp(-i sigma t), which is slow, is averaged about 29 places, one a
- * block, with the weight of a cubic B-spline, four blocks wide. A line at distance d from sigma is so weakened by
- * sinc^4(d D / 2), D the length of a block; what is fast, and would else look slow, by its inverse fourth power. So
+ * weight (s (1 - s))^2, s = 0..1. Of pericentre and node it is that of z smoothed over 8 periods, or 4 looks, and that
+ * of the first half holds for both: where z passes near 0, as from a circle, its short terms would wind the argument
+ * about. From then on z exp(-i sigma t), which is slow, is averaged about 29 places, one a block, with the weight of a cubic B-spline, four blocks wide. A line at
+ * distance d from sigma is so weakened by sinc^4(d D / 2), D the length of a block; what is fast, and would else look
+ * slow, by its inverse fourth power. So
  * lines within 15 turns in 30 blocks of sigma are seen.
  *
  * Integrals over time are sums over looks, each times the time since the one before: there have to be more than two
@@ -45,7 +47,8 @@ enum {
     FREQUENCY_RE,
     FREQUENCY_IM = FREQUENCY_RE + 4,
     FREQUENCY_SEEN = FREQUENCY_IM + 4,
-    frequency_SLOTS
+    FREQUENCY_SMOOTH, /* z, smoothed: real and imaginary part */
+    frequency_SLOTS = FREQUENCY_SMOOTH + 2
 };
 /* slots of a record: of each half the sums about its places, then its sigma; the length of a block, and the looks up
  * to the last place. Where all bodies are followed, each has a record, and then its own slots but the first. */
@@ -70,13 +73,16 @@ typedef struct frequency_sight {
     real re, im;   /* z */
     real argument; /* of z */
     real rate;     /* at which it turns, about */
+    real motion;   /* the mean motion */
 } frequency_sight;
 
 LANE_FN frequency_sight frequency_look(lane_pair motion, real mu, mask there, int of)
 {
     frequency_sight sight;
     const lane_orbit orbit = orbit_elements(motion, mu);
+    const real q = lane_max(mu * orbit.inverse_a, lane_set(0.0));
     sight.bound = there & (orbit.inverse_a > lane_set(0.0));
+    sight.motion = q * lane_sqrt(q) / mu;
     sight.rate = lane_set(0.0);
     if (of == FREQUENCY_OF_NODE) {
         const real scale = lane_rsqrt(2.0 * orbit.l * (orbit.l + orbit.lz));
@@ -87,14 +93,25 @@ LANE_FN frequency_sight frequency_look(lane_pair motion, real mu, mask there, in
         sight.re = o.k;
         sight.im = o.h;
         if (of == FREQUENCY_OF_LONGITUDE) {
-            const real q = lane_max(mu * orbit.inverse_a, lane_set(0.0));
-            sight.rate = q * lane_sqrt(q) / mu;
+            sight.rate = sight.motion;
             sight.argument = orbit_mean_longitude(o);
             return sight;
         }
     }
-    sight.argument = lane_atan2(sight.im, sight.re);
     return sight;
+}
+
+/* Of pericentre or node: the argument of z, smoothed, in the lanes `due`. */
+LANE_FN void frequency_smooth(mask due, real passed, frequency_sight *sight, real *slots)
+{
+    const mask known = slots[FREQUENCY_ARGUMENT] == slots[FREQUENCY_ARGUMENT];
+    const real part = lane_select(known,
+                                  lane_min(lane_set(0.25), lane_abs(passed) * sight->motion * 0x1.45f306dc9c883p-6),
+                                  lane_set(1.0)); /* 1 / 16 pi */
+    real *re = &slots[FREQUENCY_SMOOTH], *im = &slots[FREQUENCY_SMOOTH + 1];
+    *re = lane_select(due, lane_fma(part, sight->re - *re, *re), *re);
+    *im = lane_select(due, lane_fma(part, sight->im - *im, *im), *im);
+    sight->argument = lane_atan2(*im, *re);
 }
 
 /* The place that gets no more from this block on goes to the record, which begins at that slot, and the others move
@@ -156,8 +173,11 @@ LANE_FN void frequency_see(const shoal_kernel_args *k, const lane_view *view, fr
         slots[FREQUENCY_TURNED] = lane_select(anew, zero, slots[FREQUENCY_TURNED]);
     }
     const real passed = lane_select(due, view->time - slots[FREQUENCY_TIME], zero);
+    const bool slow = (int)k->monitor[SHOAL_MONITOR_frequency][FREQUENCY_OF] != FREQUENCY_OF_LONGITUDE;
+    if (slow)
+        frequency_smooth(due, passed, &sight, slots);
     const real lead = lane_select(second, at - (double)FREQUENCY_BLOCKS, at) * (1.0 / FREQUENCY_LEAD);
-    frequency_lead(sight, due & (lead < one), lead, passed, slots);
+    frequency_lead(sight, due & (lead < one) & (slow ? lane_not(second) : due), lead, passed, slots);
     slots[FREQUENCY_TIME] = lane_select(due, view->time, slots[FREQUENCY_TIME]);
     slots[FREQUENCY_ARGUMENT] = lane_select(due, sight.argument, slots[FREQUENCY_ARGUMENT]);
     slots[FREQUENCY_SEEN] = lane_select(due, lane_select(sight.bound, slots[FREQUENCY_SEEN] + one, lane_set(-1e300)),
@@ -165,7 +185,6 @@ LANE_FN void frequency_see(const shoal_kernel_args *k, const lane_view *view, fr
     const mask sums = due & (lead >= one);
     if (!lane_any(sums))
         return;
-    const bool slow = (int)k->monitor[SHOAL_MONITOR_frequency][FREQUENCY_OF] != FREQUENCY_OF_LONGITUDE;
     const real back = slots[FREQUENCY_SIGMA] * view->time, angle = slow ? -back : sight.argument - back;
     real sine, cosine;
     lane_sincos(lane_select(sums, angle, zero), &sine, &cosine);

@@ -30,6 +30,14 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
     double sum = 0;
     for (int i = RESONANT_P; i < RESONANT_Q + 3; i++)
         sum += p[i];
+    for (int k = 0; k < 3; k++) {
+        const bool counts = p[RESONANT_P + k] != 0 || p[RESONANT_Q + k] != 0;
+        if (counts && p[RESONANT_BODY + k] == 0)
+            return "body 0 is what the others move about: it has no orbit";
+        for (int j = 0; j < k && counts; j++)
+            if (p[RESONANT_BODY + j] == p[RESONANT_BODY + k] && (p[RESONANT_P + j] != 0 || p[RESONANT_Q + j] != 0))
+                return "a body has one term: these name one twice";
+    }
     return sum != 0 ? "the coefficients of a resonant angle sum up to 0 (d'Alembert's rule)" : NULL;
 }
 

@@ -164,6 +164,21 @@ LANE_FN void transit_count(const shoal_kernel_args *k, lane_id id, int at, mask 
         lane_store(k->watch, id, at + q, k->n_watch, where, s[q]);
 }
 
+/* Where body i was taken out of the system by a mark of this step, more than the time `left` before its end: of two the
+ * lighter one goes, or the later one (core/plan/events.c). */
+LANE_FN mask transit_is_late(const shoal_kernel_args *k, const lane_view *view, int i, real left)
+{
+    const real *m = view->m;
+    mask late = left != left;
+    LANE_KEEP_ROLLED
+    for (int j = 0; j < view->n && i > 0 && k->marks >= 0; j++) {
+        const mask goes = j == 0 || j == i ? left == left : j < i ? m[j] >= m[i] : m[j] > m[i];
+        const real marked = event_marked(k, view, j < i ? j : i, j < i ? i : j);
+        late = late | ((lane_abs(marked) > lane_abs(left)) & goes);
+    }
+    return late;
+}
+
 LANE_FN void transits_watch(const shoal_kernel_args *k, const lane_view *view, real *slots, lane_event *event)
 {
     const double *parameters = k->monitor[SHOAL_MONITOR_transits];
@@ -185,7 +200,8 @@ LANE_FN void transits_watch(const shoal_kernel_args *k, const lane_view *view, r
                                                 transit_pull(k, n, m, view->after, star, i), wanted);
         /* the monitors that end systems come first */
         const mask lives = lane_set(1.0) - found.left / view->h <= event->fraction;
-        const mask seen = wanted & lives & (found.z > zero);
+        const mask seen = wanted & lives & (found.z > zero) & lane_not(transit_is_late(k, view, i, found.left)) &
+                          lane_not(transit_is_late(k, view, star, found.left));
         const real start = lane_load(k->systems, view->id, SHOAL_SYS_T_START, SHOAL_SYS_FIELDS),
                    time = start + (view->time - found.left);
         if (i > 0)

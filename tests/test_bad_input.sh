@@ -151,12 +151,37 @@ draws() {
 }
 draws draws_of_others "./draws.csv:2: expected a column 'c.e' (is it 'c.ee'?)" '# a posterior' 'c.ee,lnL' 0.1,3 0.2,4
 draws draws_column_twice "./draws.csv:1: expected one column 'c.e'" 'c.e,lnL,c.e' 0.1,3,0.2 0.2,4,0.3
+draws draws_with_units './draws.csv:1: # units: AU, Msun, d: expected*' '# units: AU, Msun, d' 'c.e' 0.1 0.2
 draws draws_too_few 'bad.cfg:8: sample.count = 2: expected at most 1, the rows of the file' 'c.e' 0.1
 draws draws_none './draws.csv:1: expected a heading and at least one row of numbers' 'c.e'
 draws draws_cell_missing './draws.csv:3: expected 2 cells, found 1' 'lnL,c.e' 3,0.1 3
 draws draws_no_number './draws.csv:3: c.e = x: expected a finite number' 'lnL,c.e' 3,0.1 3,x
 rm -f draws.csv
 row draws_no_file 2 './draws.csv: cannot be read: No such file or directory' run bad.cfg
+# angles beyond 2 pi in a unit that nobody named
+radians='system = { bodies = ( { name = "star"; m = 1.0; }, { name = "b"; a = 1.0; } ); };
+integrator = { name = "mvs"; dt = 0.02; }; run = { t_end = 1.0; };'
+of_mass='sample = { parameters = ( { body = "b"; parameter = "m"; distribution = "log_uniform"; from = 1e-6; to = 1e-3;'
+printf '%s\n' "$radians" "$of_mass"'
+    }, { body = "b"; parameter = "inc"; distribution = "normal";' 'mean = 88.0;' 'sigma = 1.0; } ); };' >angle.cfg
+row prior_in_degrees 2 'angle.cfg:5: sample.parameters?1?.mean = 88*: expected at most 2 pi radians*' run angle.cfg
+printf '%s\n' "$radians" "$of_mass"'
+    }, { body = "b"; parameter = "omega"; distribution = "uniform"; from = 0.0; to = 6.2; } );' \
+    'tied = ( { body = "b"; parameter = "Omega"; to = "b.omega"; add = 180.0; } ); };' >angle.cfg
+row tie_in_degrees 2 'angle.cfg:5: sample.tied?0?.add = 180*: expected at most 2 pi radians*' run angle.cfg
+printf '%s\n' "$radians" "$of_mass"'
+    } ); };' 'data = ( { name = "pa"; kind = "position_angle"; body = "b"; file = "pa.txt"; } );' >angle.cfg
+printf '%s\n' 'time position_angle error' '0.5 147.3 0.5' >pa.txt
+row data_in_degrees 2 './pa.txt:2: position_angle = 147.3: expected at most 2 pi radians*' fit angle.cfg
+printf '%s\n' 'time rv error' '0.5 14.0 0.5' >pa.txt
+normal='distribution = "normal"; mean = 0.0; sigma = 0.01; }'
+printf '%s\n' "$radians" 'data = ( { name = "k"; kind = "velocity"; file = "pa.txt";
+    columns = ["time", "rv", "error"]; } );' "$of_mass"' },' \
+    "{ body = \"b\"; parameter = \"e_cos\"; $normal, { body = \"b\"; parameter = \"e_sin\"; $normal," \
+    "{ body = \"b\"; parameter = \"l\"; $normal, { data = \"k\"; parameter = \"offset\"; $normal ); };" \
+    'fit = { walkers = 8; };' >angle.cfg
+row too_few_walkers 2 'angle.cfg:8: fit.walkers = 8: expected at least 10, two for each parameter' fit angle.cfg
+rm -f angle.cfg pa.txt
 config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme = 4; };' \
     'integrator.scheme = 4: expected one of *, in quotes*'
 config distance_of_no_use 11 'monitors = ( { name = "stop_on_encounter"; distance = 0.2; } );' \

@@ -259,6 +259,34 @@ static void without_looks_there_is_no_frequency(void **state)
     shoal_ensemble_destroy(&ensemble);
 }
 
+/* A planet that begins on a circle has e = 0 again and again: short terms wind its pericentre about, which is no line.
+ * Both halves have that of theory, of regular motion. */
+static void circles_have_a_proper_pericentre(void **state)
+{
+    enum { PHASES = 12 };
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < PHASES; i++) {
+        shoal_body bodies[3] = {{.m = 1}, {.m = 3e-4}, {.m = 3e-4}};
+        const shoal_orbit orbits[3] = {
+            {0},
+            {.a = 1, .e = 0.05, .omega = PI / 12, .f = shoal_true_anomaly(0.05, 19 * PI / 180)},
+            {.a = 1.5, .inc = PI / 90, .f = TWO_PI * i / PHASES}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbits, bodies));
+        const shoal_options options = {
+            .propagator = "mvs_jacobi",
+            .dt = 0.3,
+            .t_end = 3e4 * TWO_PI,
+            MONITORS(
+                {.name = "frequency", WITH({.name = "of", .choice = "pericentre"}, {.name = "every", .value = 3})})};
+        struct motion motion = watch(context, 3, bodies, &options);
+        const double first = column(&motion, "frequency"), second = column(&motion, "frequency_second");
+        print_message("pericentre of a circle: %.3e, %.3e\n", first, second);
+        assert_true(first > 1e-5 && first < 1e-3);
+        assert_true(fabs(second / first - 1) < 0.05);
+        motion_end(&motion);
+    }
+}
+
 /* ---- the classes agree ------------------------------------------------------------------------------------------- */
 
 /* Saturn where MEGNO calls it regular with all seeds, and chaotic. */
@@ -427,7 +455,8 @@ static void criteria_are_those_of_the_papers(void **state)
         const double C = gamma * sqrt(alpha) + 1 - sqrt(l1 * l1 + l2 * l2 + 2 * l1 * l2 * cos(0.02));
         const double closed = pow(3, 4.0 / 3) * cbrt(eps * eps) * gamma / pow(1 + gamma, 2);
         const double CH = gamma * sqrt(alpha) + 1 - pow(1 + gamma, 1.5) * sqrt(alpha / (gamma + alpha) * (1 + closed));
-        const double Z = hypot(0.03 * cos(4) - 0.05 * cos(1), 0.03 * sin(4) - 0.05 * sin(1)) / sqrt(2);
+        const double across = 0.05 * sin(1), x = 0.03 * cos(4) - 0.05 * cos(1), y = 0.03 * sin(4) - across * cos(0.02),
+                     Z = sqrt((x * x + y * y + across * across * sin(0.02) * sin(0.02)) / 2);
         const double Zc = (a2 - 1) / sqrt(2) * exp(-2.2 * cbrt(eps) * pow(a2 / (a2 - 1), 4.0 / 3));
         assert_true(C < gamma * sqrt(alpha) * tilt + flat); /* which is from the plane of the outer orbit */
         assert_near(column(&motion, "amd_ratio") / (C / least_deficit(alpha, gamma)), 1, 1e-3);
@@ -474,6 +503,27 @@ static void hill_stability_begins_where_it_should(void **state)
     assert_near(column(&motion, "hill_ratio") * pa, critical, 1e-5); /* eps^(4/3) of the first term */
     motion_end(&motion);
     shoal_ensemble_destroy(&ensemble);
+}
+
+/* A body without mass between two planets hides neither from the other, and what is seen does not depend on the plane
+ * of reference. */
+static void criteria_see_past_particles_from_all_sides(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const double m[4] = {1, 1e-3, 1e-3, 0};
+    shoal_orbit orbits[4] = {{0}, {.a = 1, .e = 0.1, .omega = 0.4}, {.a = 1.2, .e = 0.05, .omega = 1.9}, {.a = 1.1}};
+    struct motion pair = judged(context, 3, m, orbits), three = judged(context, 4, m, orbits);
+    assert_near(column(&three, "hill_ratio") / column(&pair, "hill_ratio"), 1, 1e-9);
+    for (int i = 1; i < 3; i++) { /* all turned about the x axis */
+        orbits[i].inc = PI - 0.01;
+        orbits[i].Omega = 0.3 * i;
+        orbits[i].omega += 0.3 * i; /* Omega - omega is the longitude of pericentre now, but for 1e-4 */
+    }
+    struct motion turned = judged(context, 3, m, orbits);
+    assert_near(column(&turned, "overlap_eccentric") / column(&pair, "overlap_eccentric"), 1, 1e-2);
+    motion_end(&turned);
+    motion_end(&three);
+    motion_end(&pair);
 }
 
 /* The column is that of the worst pair, whatever the order; planets without mass have what needs none; and a system
@@ -535,11 +585,13 @@ int main(void)
         cmocka_unit_test(frequencies_are_those_of_dense_output),
         cmocka_unit_test(all_bodies_are_followed_as_each_alone),
         cmocka_unit_test(without_looks_there_is_no_frequency),
+        cmocka_unit_test(circles_have_a_proper_pericentre),
         cmocka_unit_test(indicators_agree),
         cmocka_unit_test(vectors_span_a_volume),
         cmocka_unit_test(absent_bodies_do_not_count),
         cmocka_unit_test(parts_of_a_run_are_one_run),
         cmocka_unit_test(criteria_are_those_of_the_papers),
+        cmocka_unit_test(criteria_see_past_particles_from_all_sides),
         cmocka_unit_test(hill_stability_begins_where_it_should),
         cmocka_unit_test(the_worst_pair_counts),
         cmocka_unit_test(watching_changes_nothing),

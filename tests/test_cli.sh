@@ -530,6 +530,21 @@ run 0 run study.cfg sweep='()' output.interval=1 output.file=alone.h5 --quiet
 run 0 plot alone.h5 --script
 holds '$b1 << EOD'
 refused 2 "two swept" plot alone.h5 --kind pairs --script
+# backwards, through a merger: its jump counts from the first snapshot without the body
+cat >merge_back.cfg <<'END'
+system = { bodies = ( { name = "star"; m = 1.0; }, { name = "b"; m = 1e-3; r = 0.02; a = 1.0; },
+    { name = "c"; m = 1e-3; r = 0.02; a = 1.05; l = 0.5; } ); };
+integrator = { name = "gauss_radau"; };
+monitors = ( { name = "stop_on_collision"; action = "merge"; }, { name = "energy_error"; } );
+run = { t_start = 5.0; t_end = -60.0; engine = "cpu"; };
+output = { interval = 0.5; };
+END
+run 0 run merge_back.cfg --quiet
+run 0 query merge_back.h5 --events
+holds collided
+run 0 plot merge_back.h5 --kind energy --script
+printf '%s\n' "$out" | awk '/<< EOD/ { on = 1; next } /^EOD/ { on = 0 } on && NF == 2 { n++; if ($2 > 1e-12) exit 1 }
+    END { exit n < 100 }' || wrong "the energy of a merger: $out"
 if command -v gnuplot >/dev/null 2>&1; then
     run 0 plot study.h5 --kind survival
     [ "$out" = study_survival.png ] && [ -s study_survival.png ] || wrong "survival: $out"
@@ -539,6 +554,32 @@ if command -v gnuplot >/dev/null 2>&1; then
     refused 2 "output.interval" plot bare.h5 --kind energy --output none.png
     [ ! -e none.png ] || wrong "a picture of nothing"
 fi
+end
+
+# The columns of transits count what the log has: none of a planet after the moment in a step in which it merged.
+begin cli_transits_of_mergers
+cat >crowd.cfg <<'END'
+angles = "degrees";
+system = { bodies = ( { name = "star"; m = 1.0; r = 0.01; },
+    { name = "b"; m = 1e-3; a = 1.0; e = 0.1; omega = 20.0; M = 30.0; r = 0.01; },
+    { name = "c"; m = 5e-4; a = 1.15; e = 0.05; omega = 120.0; M = 130.0; r = 0.02; inc = 1.0; },
+    { name = "d"; m = 8e-4; a = 1.35; e = 0.05; omega = 120.0; M = 230.0; r = 0.01; inc = 0.5; },
+    { name = "t"; m = 0.0; a = 1.5; e = 0.2; M = 10.0; inc = 0.3; r = 0.02; } ); };
+sample = { count = 60; parameters = (
+    { body = "b"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 360.0; } ); };
+integrator = { name = "hybrid"; steps_per_orbit = 40.0; };
+monitors = ( { name = "stop_on_collision"; action = "merge"; }, { name = "transits"; } );
+run = { t_end = 50.0; engine = "cpu"; };
+END
+run 0 run crowd.cfg --quiet
+run 0 query crowd.h5 --events
+[ "$(grep -c collided <<<"$out")" -gt 20 ] || wrong "few mergers: $out"
+run 0 query crowd.h5 --log transits
+printf '%s\n' "$out" >crowd_log.csv
+run 0 query crowd.h5 --systems-table
+printf '%s\n' "$out" | awk -F, 'NR == FNR { n[$1 "," $3]++; next }
+    FNR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^transits_/) body[i] = substr($i, 10); next }
+    { for (i in body) if ($i != n[$1 "," body[i]] + 0) exit 1 }' crowd_log.csv - || wrong "$out"
 end
 
 begin cli_verify
@@ -657,6 +698,12 @@ day of the launch|1|told
 EOF
 run 0 convert dated.csv dated.txt
 case $err in *"dated.txt does not say what time 0 is: the epoch"*) ;; *) wrong "swarm has no epoch: $err" ;; esac
+printf '%s\n' '# units: AU, Msun, d' system,body,name,m,x,y,z,vx,vy,vz,r 0,0,sun,1,0,0,0,0,0,0,0.00465 \
+    0,1,b,1e-3,1,0,0,0,0.0172,0,5e-4 >radii.csv
+run 0 convert radii.csv radii.in
+[ "$err" = "shoal: note: radii.in has no place for the radii of 1 bodies: they are lost" ] || wrong "radii: $err"
+run 0 convert radii.csv radii.phigrape
+case $err in *"the radii of 2 bodies"*) ;; *) wrong "radii: $err" ;; esac
 run 0 convert study.h5 snapshot.csv --time 10
 grep -q '^# time: 10$' snapshot.csv && grep -q '^# units: AU, Msun, yr$' snapshot.csv ||
     wrong "heading: $(head -n 3 snapshot.csv)"

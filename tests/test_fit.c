@@ -769,6 +769,37 @@ static void the_file_has_the_draws(void **state)
     shoal_draws_release(&draws);
 }
 
+/* Priors that are correlated are those of a config that takes the draws, too. */
+static void draws_keep_correlated_priors(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = study_of(context, "run = { t_end = 1.0; engine = \"cpu\"; };\n"), *drawn = NULL;
+    char text[MOST_TEXT + 256], *from, *to;
+    const char *const words[] = {"sample.file=fit_1.h5", "sample.count=20"};
+    snprintf(text, sizeof text, "%s", study->config_text);
+    shoal_study_destroy(&study);
+    from = strstr(text, "distribution = \"uniform\"");
+    to = from ? strstr(from, "to = 22.0;") : NULL;
+    assert_non_null(to);
+    char rest[MOST_TEXT];
+    snprintf(rest, sizeof rest, "%s", to + strlen("to = 22.0;"));
+    char *end = strstr(rest, ");");
+    assert_non_null(end);
+    snprintf(from, sizeof text - (size_t)(from - text),
+             "distribution = \"correlated_normal\"; mean = 20.0;%.*s); covariance = [0.25];%s", (int)(end - rest), rest,
+             end + 2);
+    assert_ok(context, shoal_study_open(context, "fit.cfg", text, 2, words, NULL, &drawn));
+    shoal_model *model = NULL;
+    const double theta[3] = {1e-3, 20.5, 10.0};
+    double lnp;
+    assert_ok(context, shoal_model_create(drawn, 1, &model));
+    assert_ok(context, shoal_model_log_prior(model, 1, theta, &lnp));
+    const double normal = -0.5 - log(0.5 * sqrt(2 * M_PI)), mass = -log(1e-3 * log(1e3)), angle = -log(360);
+    assert_true(fabs(lnp - (normal + mass + angle)) < 1e-9);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&drawn);
+}
+
 /* With sample.file all parameters come from the posterior, their distributions being the priors still; systems are
  * draws of all of its parts, each another one. */
 static void draws_of_a_posterior_are_systems(void **state)
@@ -789,8 +820,10 @@ static void draws_of_a_posterior_are_systems(void **state)
     assert_int_equal(study->ensemble->n_systems, 50);
     assert_int_equal(study->n_swept, 3);
     for (long s = 0; s < 50; s++) {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 2; c++)
             assert_true(study->swept[c].value[s] == some[s * 3 + c]);
+        const double M = study->swept[2].value[s]; /* it may have gone round */
+        assert_true(M >= 0 && M <= 360 && fabs(remainder(M - some[s * 3 + 2], 360)) < 1e-10);
         while (place < n && memcmp(all + place * 3, some + s * 3, 3 * sizeof *all) != 0)
             place++;
         assert_true(place < (s + 1) * n / 50 + 1);
@@ -1321,6 +1354,7 @@ int main(void)
         cmocka_unit_test(a_study_becomes_a_posterior),
         cmocka_unit_test(the_file_has_the_draws),
         cmocka_unit_test(draws_of_a_posterior_are_systems),
+        cmocka_unit_test(draws_keep_correlated_priors),
         cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(velocities_are_drawn),
         cmocka_unit_test(transit_times_are_drawn),

@@ -699,6 +699,28 @@ static void expect_refusal(shoal_context *context, const char *text, const char 
     shoal_study_destroy(&study);
 }
 
+/* The zero of a table that counts in Julian years is one of them. */
+static void time_zero_is_a_number_of_the_table(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    FILE *out = fopen("years.vels", "w");
+    assert_non_null(out);
+    fputs(" 2010.2  58.07  19.7\n", out);
+    fclose(out);
+    text_of("{ name = \"b\"; P = 24.0; e = 0.1; inc = 80.0; }, " OUTER_FREE, MASS, "", text);
+    replace(text,
+            "file = \"rv.txt\"; columns = [\"time\", \"rv\", \"err\"];\n    instrument = \"one\"; time_zero = 1000.0;",
+            "file = \"years.vels\"; format = \"vels\"; time = \"JYEAR_TDB\"; time_zero = 2010.0;");
+    shoal_study *study = study_of(context, text);
+    shoal_data data;
+    assert_ok(context, shoal_data_read(study, &data));
+    assert_true(fabs(shoal_units_time(&study->units, data.datum[0].time) - 0.2 * 365.25) < 1e-6);
+    shoal_data_release(&data);
+    shoal_study_destroy(&study);
+    assert_int_equal(unlink("years.vels"), 0);
+}
+
 /* The same data in the table of another program, in other units, give the same ln L. */
 static void a_table_of_observers_is_read(void **state)
 {
@@ -792,6 +814,19 @@ static void what_cannot_be_has_no_likelihood(void **state)
     shoal_model *model = NULL;
     assert_ok(context, shoal_model_create(study, 3, &model));
     assert_ok(context, shoal_model_evaluate(model, 3, theta, lnl));
+    assert_true(isfinite(lnl[0]) && lnl[1] == -INFINITY && lnl[2] == -INFINITY);
+    shoal_model_destroy(&model);
+    shoal_study_destroy(&study);
+    /* a velocity or a jitter below 0 */
+    text_of("{ name = \"b\"; a = 0.2; e = 0.1; M = 10.0; inc = 80.0; }, " OUTER_FREE,
+            "{ body = \"b\"; parameter = \"K\"; distribution = \"normal\"; mean = 1e-3; sigma = 1.0; }, "
+            "{ data = \"one\"; parameter = \"jitter\"; distribution = \"normal\"; mean = 1.0; sigma = 1.0; }, " OFFSET,
+            "", text);
+    replace(text, "jitter = 1.5;", "");
+    const double below[] = {1e-3, 1, 0, -1e-3, 1, 0, 1e-3, -1, 0};
+    study = study_of(context, text);
+    assert_ok(context, shoal_model_create(study, 3, &model));
+    assert_ok(context, shoal_model_evaluate(model, 3, below, lnl));
     assert_true(isfinite(lnl[0]) && lnl[1] == -INFINITY && lnl[2] == -INFINITY);
     shoal_model_destroy(&model);
     shoal_study_destroy(&study);
@@ -1101,6 +1136,7 @@ int main(void)
         cmocka_unit_test(normal_numbers_have_the_same_density),
         cmocka_unit_test(gradients_disturb_nobody),
         cmocka_unit_test(what_is_tied_follows),
+        cmocka_unit_test(time_zero_is_a_number_of_the_table),
         cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
         cmocka_unit_test(longitudes_that_jump_are_told),

@@ -552,14 +552,25 @@ static void a_merger_is_no_energy_error(void **state)
 static void monitors_that_cannot_watch_are_refused(void **state)
 {
     shoal_context *context = context_of(state);
-    static const shoal_setting p[] = {{.name = "p_1", .value = 2}, {.name = "p_2", .value = -3}};
-    const shoal_plug_options angle = {"resonant_angle", p, 2}, energy = {.name = "energy_error"},
-                             gr = {.name = "gr_potential"};
+    static const shoal_setting p[] = {{.name = "p_1", .value = 2}, {.name = "p_2", .value = -3}},
+                               star[] = {{.name = "body_1", .value = 0},
+                                         {.name = "p_1", .value = 2},
+                                         {.name = "p_2", .value = -2}},
+                               twice[] = {{.name = "body_1", .value = 2},
+                                          {.name = "p_1", .value = 1},
+                                          {.name = "p_2", .value = -1}},
+                               one[] = {{.name = "first", .value = 1}, {.name = "second", .value = 1}};
+    const shoal_plug_options angle = {"resonant_angle", p, 2}, of_star = {"resonant_angle", star, 3},
+                             of_one = {"resonant_angle", twice, 3}, none = {"distance", one, 2},
+                             energy = {.name = "energy_error"}, gr = {.name = "gr_potential"};
     const shoal_options rows[] = {
         {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &angle, .n_monitors = 1},
+        {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &of_star, .n_monitors = 1},
+        {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &of_one, .n_monitors = 1},
+        {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &none, .n_monitors = 1},
         {.t_end = 1, .dt = 0.1, .engine = "cpu", .monitors = &energy, .n_monitors = 1, .forces = &gr, .n_forces = 1}};
-    static const char *const says[] = {"d'Alembert", "Newton's force alone"};
-    for (int row = 0; row < 2; row++) {
+    static const char *const says[] = {"d'Alembert", "body 0", "one term", "two bodies", "Newton's force alone"};
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
         shoal_body bodies[3];
         shoal_ensemble *ensemble = NULL;
         shoal_plan *plan = NULL;

@@ -646,6 +646,30 @@ static void a_pericentre_inside_a_step_hits_the_star(void **state)
         }
 }
 
+/* The cubic of a step that is long beside the star's size cuts the corner there: it tells nothing. One planet alone is
+ * moved exactly. */
+static void no_corner_is_cut(void **state)
+{
+    static const struct {
+        const char *name;
+        double e, M, steps, r;
+        enum shoal_outcome outcome;
+    } rows[] = {{"mvs", 0.8, 3.0, 20, 0.16, SHOAL_SURVIVED},   {"mvs", 0.8, 3.0, 20, 0.21, SHOAL_HIT_STAR},
+                {"mvs", 0.95, 3.0, 100, 0.04, SHOAL_SURVIVED}, {"mvs", 0.95, 3.0, 100, 0.051, SHOAL_HIT_STAR},
+                {"saba", 0.0, 0.0, 6, 0.998, SHOAL_SURVIVED},  {"saba", 0.0, 0.0, 6, 1.002, SHOAL_HIT_STAR}};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(rows); i++) {
+        shoal_body bodies[2] = {{.m = 1.0, .r = rows[i].r}, {.m = 0}};
+        const shoal_orbit orbits[2] = {{0}, {.a = 1.0, .e = rows[i].e, .f = shoal_true_anomaly(rows[i].e, rows[i].M)}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbits, bodies));
+        const shoal_options options = {
+            .propagator = rows[i].name, .t_end = 40 * TWO_PI, .dt = TWO_PI / rows[i].steps, MONITORS(COLLISION)};
+        const shoal_system record = watch(context, 2, bodies, &options);
+        if (record.outcome != rows[i].outcome)
+            fail_msg("%s, e = %g, r = %g: outcome %d", rows[i].name, rows[i].e, rows[i].r, record.outcome);
+    }
+}
+
 /* The distance of a planet of two stars from one of them has minima far from any pericentre: nothing is hit there. */
 static void a_planet_of_two_stars_hits_none(void **state)
 {
@@ -905,6 +929,7 @@ int main(void)
         cmocka_unit_test(the_drift_tells_chaos_from_order),
         cmocka_unit_test(survivors_and_broken_systems),
         cmocka_unit_test(a_pericentre_inside_a_step_hits_the_star),
+        cmocka_unit_test(no_corner_is_cut),
         cmocka_unit_test(a_planet_of_two_stars_hits_none),
         cmocka_unit_test(large_times_are_reached),
         cmocka_unit_test(plans_are_refused_before_they_change_anything),

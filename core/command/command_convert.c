@@ -251,6 +251,23 @@ static void note_times(const shoal_table *table, FILE *notes)
     }
 }
 
+/* Which bodies lose the radii that collisions need. */
+static void note_radii(const shoal_table *table, shoal_radii kept, const char *file, FILE *notes)
+{
+    long n_lost = 0;
+
+    for (long s = 0; s < table->n_systems && kept != SHOAL_RADII_ALL; ++s) {
+        const shoal_table_system *system = &table->systems[s];
+        for (long i = 0; i < system->n_bodies; ++i) {
+            const shoal_body *body = &table->bodies[system->first + i];
+            n_lost += body->r > 0 && (kept == SHOAL_RADII_NONE || i == 0 || body->m == 0);
+        }
+    }
+    if (n_lost > 0) {
+        fprintf(notes, "%s has no place for the radii of %ld bodies: they are lost\n", file, n_lost);
+    }
+}
+
 /* Of the config of the run keep what it says of forces, which a copy's elements depend on; a table has no place for
  * it. */
 static void keep_forces(const convert_options *options, bool is_result, shoal_table *table)
@@ -290,6 +307,7 @@ static shoal_status write_output(shoal_context *context, const convert_options *
         return status;
     }
     note_times(table, options->read.notes);
+    note_radii(table, format->radii, file, options->read.notes);
     keep_forces(options, !format->write, table);
     if (*table->epoch && !(format->dates && format->dates(table->epoch))) {
         fprintf(options->read.notes, "%s does not say what time 0 is: the epoch \"%s\" has no place in it\n", file,

@@ -418,15 +418,21 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
 #undef ADD
 }
 
+shoal_status shoal_config_angle(const shoal_config *config, const config_setting_t *setting, double value,
+                                const char *dimension)
+{
+    if (!shoal_config_is_strange(config, value, dimension))
+        return SHOAL_OK;
+    return shoal_config_fail(config, setting, NULL, NULL, "%s", SHOAL_STRANGE_ANGLE);
+}
+
 shoal_status shoal_config_bounds(const shoal_config *config, const config_setting_t *setting, double value,
                                  const shoal_parameter *row)
 {
     const double inner = value * shoal_config_factor(config, row->dimension);
-    /* more than once around in a unit that nobody named is degrees, or at least worth a word */
-    /* 2 pi, however it is written */
-    if (strcmp(row->dimension, "angle") == 0 && !config->names_angle && fabs(value) > 6.3)
-        return shoal_config_fail(config, setting, NULL, NULL,
-                                 "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)");
+    const shoal_status status = shoal_config_angle(config, setting, value, row->dimension);
+    if (status)
+        return status;
     if (isfinite(value) && inner >= row->least && inner <= row->most)
         return SHOAL_OK;
     char words[SHOAL_MESSAGE_SIZE];

@@ -8,6 +8,7 @@
 
 #include <libconfig.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/walker/body_keys.h"
 #include "core/plug/plugs.h"
@@ -177,6 +178,15 @@ shoal_status shoal_config_body(const shoal_config *config, const config_setting_
                                char (*names)[SHOAL_NAME_SIZE], int n_bodies, int *body);
 /* A string member of a group (NULL is allowed), or `otherwise`. Valid until close. */
 const char *shoal_config_string(const config_setting_t *group, const char *name, const char *otherwise);
+/* More than once around in a unit of angle that nobody named is degrees, or at least worth a word. */
+#define SHOAL_STRANGE_ANGLE "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)"
+static inline bool shoal_config_is_strange(const shoal_config *config, double value, const char *dimension)
+{
+    return strcmp(dimension, "angle") == 0 && !config->names_angle &&
+           fabs(value) > 6.3; /* 2 pi, as it may be written */
+}
+shoal_status shoal_config_angle(const shoal_config *config, const config_setting_t *setting, double value,
+                                const char *dimension);
 /* Refuse the value (user's units) of a setting if it is out of a row's bounds. */
 shoal_status shoal_config_bounds(const shoal_config *config, const config_setting_t *setting, double value,
                                  const shoal_parameter *row);

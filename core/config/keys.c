@@ -247,7 +247,7 @@ const shoal_key shoal_keys[] = {
     VALUE("fit", CHOICE, "start", "", 0, 0, 1, "optimum|prior", NULL,
           "where walkers begin: around the optimum, or anywhere in the priors"),
     VALUE("fit", INTEGER, "walkers", "", NAN, 8, MOST_INT, NULL, "64, or 4 for each parameter if that is more",
-          "walkers at each temperature, an even number"),
+          "walkers at each temperature: an even number, two for each parameter at least"),
     VALUE("fit", INTEGER, "temperatures", "", 1, 1, 1000, NULL, NULL,
           "more than 1: parallel tempering; the coldest is 1, the hottest infinite, those between adapt"),
     VALUE("fit", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same draws for the same seed"),

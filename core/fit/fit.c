@@ -18,8 +18,7 @@ enum { LEAST_WALKERS = 64, EACH = 4 };
 
 double shoal_fit_wrap(const shoal_fit *fit, int i, double x)
 {
-    const double period = fit->period[i], from = fit->from[i];
-    return period > 0 ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
+    return shoal_sample_wrap(&fit->study->walkers.parameters[i].prior, x);
 }
 
 /* ln prior of some vectors, of angles within the bounds of their priors: these vectors are in fit->wrapped. */
@@ -94,14 +93,8 @@ static void describe(shoal_fit *fit)
             continue;
         }
         const shoal_parameter *row = &shoal_body_key(parameter->number)->row;
-        const double from = prior->parameter[SHOAL_SAMPLE_from],
-                     circle = (prior->parameter[SHOAL_SAMPLE_to] - from) * prior->angle;
         fit->units[i] = shoal_config_unit(&study->config, row->dimension, fit->unit[i]);
-        if (strcmp(row->dimension, "angle") == 0 && prior->distribution == SHOAL_DISTRIBUTION_uniform &&
-            fabs(circle - 2 * M_PI) < 1e-9) {
-            fit->period[i] = 2 * M_PI / prior->angle;
-            fit->from[i] = from;
-        }
+        fit->period[i] = prior->period;
     }
 }
 
@@ -199,6 +192,9 @@ static shoal_status read_options(shoal_fit *fit)
     };
     if (options->n_walkers % 2 != 0)
         return shoal_config_fail(config, config_setting_get_member(group, "walkers"), NULL, NULL, "an even number");
+    if (options->n_walkers < 2L * k) /* fewer move in a part of the space alone */
+        return shoal_config_fail(config, config_setting_get_member(group, "walkers"), NULL, NULL,
+                                 "at least %ld, two for each parameter", 2L * k);
     if (options->n_walkers * options->n_temperatures > INT_MAX / 2)
         return shoal_fail(config->context, SHOAL_E_INPUT, "%s: fit: expected at most %d walkers at all temperatures",
                           config->path, INT_MAX / 2);
@@ -223,13 +219,12 @@ static shoal_status make(shoal_fit *fit, int n_fits)
                population = shoal_optimise_population(k);
     fit->n_room = moved > population ? moved : population;
     const size_t n = (size_t)k, n_room = (size_t)fit->n_room;
-    fit->period = shoal_allocate(2 * n + n_room * (n + 1), sizeof(double));
+    fit->period = shoal_allocate(n + n_room * (n + 1), sizeof(double));
     fit->names = calloc(2 * n, sizeof *fit->names);
     fit->unit = calloc(n, sizeof *fit->unit);
     if (!fit->period || !fit->names || !fit->unit)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
-    fit->from = fit->period + n;
-    fit->wrapped = fit->from + n;
+    fit->wrapped = fit->period + n;
     fit->some = fit->wrapped + n_room * n;
     fit->units = fit->names + n;
     fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube};

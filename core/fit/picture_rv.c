@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * picture_rv.c: velocities without the offsets of their instruments, the model of some draws, residuals. A plan takes
- * the draws to the times of data and of a curve.
+ * the draws to the times of data and of a curve. There is none of motions that it does not make (motion = "keplerian",
+ * light_travel, relativity).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@ enum { LINES = 24, CURVE = 2400, LINE_OF_SIGHT = 5 };
 /* Times of data, then those of the curve; what is seen of each draw then. */
 typedef struct sky {
     const shoal_posterior *posterior;
+    shoal_drawn drawn;
+    bool has_curve;
     const shoal_observed *observed;
     long n, n_draws; /* times; draws */
     double *time;    /* [n] in the config's unit */
@@ -101,6 +104,18 @@ static shoal_status look(sky *s, bool backwards, int body)
     return status;
 }
 
+/* Whether a plan makes the motions of all sets. */
+static bool has_curve(const shoal_study *study)
+{
+    const shoal_config *config = &study->config;
+    bool has = shoal_config_number(config, shoal_config_lookup(config, "likelihood"), "likelihood", "motion") == 0;
+    for (int i = 0; i < config_setting_length(shoal_config_lookup(config, "data")); i++)
+        has = has && (shoal_drawn_kind(study, i) != SHOAL_DATA_VELOCITY ||
+                      (shoal_config_number(config, shoal_drawn_set(study, i), "data", "light_travel") == 0 &&
+                       shoal_config_number(config, shoal_drawn_set(study, i), "data", "relativity") == 0));
+    return has;
+}
+
 /* What is added to the velocity of datum j of a set in a draw, but for an offset that is integrated over. */
 static double added(const sky *s, int set, long draw, double time)
 {
@@ -110,42 +125,33 @@ static double added(const sky *s, int set, long draw, double time)
                 t * shoal_drawn_number(s->study, set, "curvature", draw));
 }
 
-/* Medians over the draws for the data of a set; an offset that is integrated over is its most likely one. */
+/* Medians over the draws for the data of a set, by what the model says of them. What is integrated over, and processes,
+ * shift a set as a whole against the curve: by the mean of what is left beside it. Without a curve, to a mean of 0. */
 static void compare_set(sky *s, int set, double *room)
 {
+    const shoal_drawn *d = &s->drawn;
     const shoal_config *config = &s->study->config;
-    const double *time = numbers_of(s, SHOAL_OBSERVED_TIME), *value = numbers_of(s, SHOAL_OBSERVED_VALUE),
-                 *error = numbers_of(s, SHOAL_OBSERVED_ERROR), *of = numbers_of(s, SHOAL_OBSERVED_SET);
+    const double *time = numbers_of(s, SHOAL_OBSERVED_TIME), *value = numbers_of(s, SHOAL_OBSERVED_VALUE);
     const double unit = shoal_config_number(config, shoal_drawn_set(s->study, set), "data", "unit") == 0
                             ? 1
                             : 1000; /* m/s */
     const bool marginal = shoal_config_number(config, shoal_drawn_set(s->study, set), "data", "marginal") != 0;
-    double *offset = room + s->n_draws, *jitter = offset + s->n_draws;
-    for (long d = 0; d < s->n_draws; d++) {
-        double sum = 0, weights = 0;
-        jitter[d] = shoal_drawn_number(s->study, set, "jitter", d);
-        for (long j = 0; j < s->observed->n && marginal; j++) {
-            if ((int)of[j] != set)
-                continue;
-            const double weight = 1 / (error[j] * error[j] + jitter[d] * jitter[d]);
-            sum += weight * (value[j] - s->seen[j * s->n_draws + d] / unit - added(s, set, d, time[j]));
-            weights += weight;
-        }
-        offset[d] = marginal ? sum / weights : 0;
+    const long first = (long)d->data.set[set].first, last = first + (long)d->data.set[set].n;
+    double *offset = room + s->n_draws;
+    for (long i = 0; i < s->n_draws; i++) {
+        offset[i] = 0;
+        for (long j = first; j < last && marginal; j++)
+            offset[i] += (unit * (d->predicted[i * d->data.n + j] - added(s, set, i, time[j])) -
+                          (s->has_curve ? s->seen[j * s->n_draws + i] : 0)) /
+                         (double)(last - first);
     }
-    for (long j = 0; j < s->observed->n; j++) {
-        if ((int)of[j] != set)
-            continue;
-        for (long d = 0; d < s->n_draws; d++)
-            room[d] = value[j] - s->seen[j * s->n_draws + d] / unit - added(s, set, d, time[j]) - offset[d];
-        s->residual[j] = unit * shoal_drawn_median(room, s->n_draws);
-        memcpy(room, s->seen + j * s->n_draws, (size_t)s->n_draws * sizeof *room);
+    for (long j = first; j < last; j++) {
+        for (long i = 0; i < s->n_draws; i++)
+            room[i] = unit * (d->predicted[i * d->data.n + j] - added(s, set, i, time[j])) - offset[i];
         s->level[j] = shoal_drawn_median(room, s->n_draws);
+        s->residual[j] = unit * (value[j] - d->middle[j]);
+        s->error[j] = unit * d->error[j];
     }
-    const double more = shoal_drawn_median(jitter, s->n_draws);
-    for (long j = 0; j < s->observed->n; j++)
-        if ((int)of[j] == set)
-            s->error[j] = unit * hypot(error[j], more);
 }
 
 /* The body of all sets. */
@@ -189,9 +195,9 @@ static shoal_status fill(sky *s)
     const double margin = 0.02 * (last - first);
     for (long i = 0; i < CURVE; i++)
         s->time[n_data + i] = first - margin + (last - first + 2 * margin) * (double)i / (CURVE - 1);
-    for (int leg = 0; leg < 2 && !status; leg++)
+    for (int leg = 0; leg < 2 && !status && s->has_curve; leg++)
         status = look(s, leg, body);
-    double *room = status ? NULL : malloc((size_t)(3 * s->n_draws + 1) * sizeof *room);
+    double *room = status ? NULL : malloc((size_t)(2 * s->n_draws + 1) * sizeof *room);
     if (!status && !room)
         status = shoal_fail(s->posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
     const int n_sets = config_setting_length(shoal_config_lookup(&s->study->config, "data"));
@@ -217,10 +223,11 @@ static void write_panel(const sky *s, FILE *script, bool residuals)
     fprintf(script, "set yrange [%.6g:%.6g]\nset ytics %.6g\n", -1.1 * most, 1.1 * most,
             shoal_plot_step(2 * most / (residuals ? 4 : 6)));
     fprintf(script, "%s\nplot ", residuals ? "unset key" : "set key above horizontal");
-    for (long d = 0; d < s->n_draws && d < LINES && !residuals; d++)
+    const bool curve = s->has_curve && !residuals;
+    for (long d = 0; d < s->n_draws && d < LINES && curve; d++)
         fprintf(script, "$curve using 1:%ld with lines lw 0.4 lc rgb '#c8c8c8' notitle, \\\n  ", d + 3);
-    fprintf(script, residuals ? "0 with lines lc rgb '#808080' notitle"
-                              : "$curve using 1:2 with lines lw 0.8 lc rgb '#404040' notitle");
+    fprintf(script, !curve ? "0 with lines lc rgb '#808080' notitle"
+                           : "$curve using 1:2 with lines lw 0.8 lc rgb '#404040' notitle");
     for (int i = 0; i < n_sets; i++) {
         if (!is_shown(s, i))
             continue;
@@ -272,7 +279,8 @@ shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plo
     sky s = {.posterior = posterior, .observed = &posterior->observed, .n = posterior->observed.n + CURVE};
     if (posterior->observed.n == 0)
         return shoal_fail(posterior->context, SHOAL_E_INPUT, "rv: this file has no data");
-    shoal_status status = open_study(&s);
+    shoal_status status = shoal_drawn_predict(posterior, &s.drawn);
+    status = status ? status : open_study(&s);
     const size_t n_data = (size_t)s.observed->n, n = (size_t)s.n;
     if (!status) {
         s.time = shoal_allocate(n * ((size_t)s.n_draws + 1) + 3 * n_data, sizeof(double));
@@ -284,12 +292,14 @@ shoal_status shoal_fit_plot_rv(const shoal_posterior *posterior, const shoal_plo
         s.level = s.seen + n * (size_t)s.n_draws;
         s.residual = s.level + n_data;
         s.error = s.residual + n_data;
+        s.has_curve = has_curve(s.study);
         void *numbers = shoal_numbers_begin();
         status = fill(&s);
         shoal_numbers_end(numbers);
     }
     if (!status)
         status = write(&s, options, script);
+    shoal_drawn_release(&s.drawn);
     shoal_study_destroy(&s.study);
     free(s.time);
     return status;

@@ -37,21 +37,41 @@ static int panel_of(const shoal_drawn *d, int set)
 
 /* ---- relative places --------------------------------------------------------------------------------------------- */
 
-/* The datum that makes datum j of set i a place: an angle of a separation, a north of an east; -1: there is none. */
+/* How well set k goes with set i: of one table, of one instrument. */
+static int kinship(const shoal_drawn *d, int i, int k)
+{
+    static const char *const keys[] = {"instrument", "file"};
+    int found = 0;
+    for (int q = 0; q < SHOAL_COUNT(keys); q++)
+        if (strcmp(shoal_config_string(shoal_drawn_set(d->study, i), keys[q], ""),
+                   shoal_config_string(shoal_drawn_set(d->study, k), keys[q], "")) == 0)
+            found += 1 + q;
+    return found;
+}
+
+/* The datum that makes datum j of set i a place: an angle of a separation, a north of an east; -1: there is none. Of
+ * several it is that of the same table, line and instrument, or of the set that comes next. */
 static long long partner_of(const shoal_drawn *d, int i, long long j)
 {
     const int kind = shoal_drawn_kind(d->study, i), other = kind == SHOAL_DATA_SEPARATION ? SHOAL_DATA_POSITION_ANGLE
                                                             : kind == SHOAL_DATA_DELTA_RA ? SHOAL_DATA_DELTA_DEC
                                                                                           : -1;
-    for (int k = 0; k < d->data.n_sets && other >= 0; k++) {
+    const shoal_datum *datum = &d->data.datum[j];
+    long long partner = -1;
+    int best = -1;
+    for (int step = 1; step < d->data.n_sets && other >= 0; step++) {
+        const int k = (i + step) % d->data.n_sets, kin = kinship(d, i, k);
         const shoal_walker_set *set = &d->data.set[k];
-        if (d->data.body[k] != d->data.body[i] || shoal_drawn_kind(d->study, k) != other)
+        if (d->data.body[k] != d->data.body[i] || shoal_drawn_kind(d->study, k) != other || kin <= best)
             continue;
         for (long long q = set->first; q < set->first + set->n; q++)
-            if (d->data.datum[q].time == d->data.datum[j].time)
-                return q;
+            if (d->data.datum[q].time == datum->time && (kin < 2 || d->data.datum[q].line == datum->line)) {
+                partner = q;
+                best = kin;
+                break;
+            }
     }
-    return -1;
+    return partner;
 }
 
 /* East and north of two numbers; errors: those of them. */

@@ -272,7 +272,11 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     *n_rows = 0;
     shoal_status status = shoal_lines_open(&lines, &table, path);
     while (!status && shoal_lines_next(&lines)) {
-        if (lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
+        if (lines.text[0] == '#' && strstr(lines.text, "units:"))
+            status = shoal_fail(context, SHOAL_E_INPUT,
+                                "%s:%ld: %.60s: expected numbers in the units of the config, and no line of units",
+                                path, table.line, lines.text);
+        if (status || lines.text[0] == '#' || lines.text[strspn(lines.text, " \t")] == '\0')
             continue;
         int n_cells;
         if ((status = shoal_lines_cut(&lines, cells, MOST, &n_cells)))

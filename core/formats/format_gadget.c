@@ -328,4 +328,5 @@ const shoal_format shoal_format_gadget = {
     .read = gadget_read,
     .write = gadget_write,
     .components = true,
+    .radii = SHOAL_RADII_NONE,
 };

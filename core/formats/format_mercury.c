@@ -302,5 +302,6 @@ const shoal_format shoal_format_mercury = {
     .many = true,
     .write = mercury_write,
     .units = UNITS,
+    .radii = SHOAL_RADII_OF_PLANETS,
     .dates = mercury_dates,
 };

@@ -119,4 +119,5 @@ const shoal_format shoal_format_phigrape = {
     .read = phigrape_read,
     .write = phigrape_write,
     .natural = true,
+    .radii = SHOAL_RADII_NONE,
 };

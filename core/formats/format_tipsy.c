@@ -210,6 +210,7 @@ const shoal_format shoal_format_tipsy = {
     .write = write_big,
     .natural = true,
     .components = true,
+    .radii = SHOAL_RADII_NONE,
 };
 
 const shoal_format shoal_format_tipsy_little = {
@@ -221,4 +222,5 @@ const shoal_format shoal_format_tipsy_little = {
     .write = write_little,
     .natural = true,
     .components = true,
+    .radii = SHOAL_RADII_NONE,
 };

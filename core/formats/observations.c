@@ -363,8 +363,8 @@ static const char *said_of(const reader *r, const char *heading, char word[MOST_
     return word;
 }
 
-/* The unit of a column: what the table says, what the reader says, what the format's definition says; the first two may
- * not contradict each other. */
+/* The unit of a column: what the table says, what the reader says, what the format's definition says; the reader may not
+ * contradict the others. */
 static shoal_status find_unit(reader *r, shoal_observed kind, const char *heading, const char *defined, double *factor)
 {
     char word[MOST_WORD];
@@ -381,8 +381,9 @@ static shoal_status find_unit(reader *r, shoal_observed kind, const char *headin
     *factor = shoal_observation_unit(kind, unit);
     if (*factor == 0)
         return fail(r, heading, unit, "a unit of it");
-    if (of_table && said && shoal_observation_unit(kind, said) != *factor)
-        return fail(r, "unit", said, "the unit that the table says");
+    const char *other = of_table ? of_table : defined;
+    if (said && other && shoal_observation_unit(kind, said) != shoal_observation_unit(kind, other))
+        return fail(r, "unit", said, of_table ? "the unit that the table says" : "the unit that the format defines");
     return SHOAL_OK;
 }
 
@@ -453,7 +454,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
     if (!status && r->angle >= 0) {
         char word[MOST_WORD];
         const char *unit = said_of(r, heading[r->angle], word);
-        unit = unit ? unit : f->angle_unit;
+        unit = unit ? unit : *r->unit ? r->unit : f->angle_unit;
         r->angle_unit = unit ? unit_of("rad", unit) : 0;
         if (r->angle_unit == 0)
             return fail(r, heading[r->angle], unit ? unit : "", "an angle with its unit, as an ECSV says it");
@@ -473,6 +474,7 @@ static shoal_status check_time(reader *r)
                           "reads it",
                           r->at.path, r->at.line, isnan(r->time.zero) ? "the zero" : "the time scale");
     r->table->zero = r->time.zero;
+    r->table->years = r->time.years;
     return SHOAL_OK;
 }
 

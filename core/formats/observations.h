@@ -81,6 +81,7 @@ typedef struct shoal_observation {
 
 typedef struct shoal_observations {
     double zero; /* Julian date (TDB) of time 0 */
+    bool years;  /* its numbers are Julian years */
     long n, room;
     shoal_observation *row;
     int n_instruments;

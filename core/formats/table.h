@@ -143,6 +143,8 @@ typedef struct shoal_convert_options {
     FILE *notes;    /* what a reader assumed or left out, a line each */
 } shoal_convert_options;
 
+typedef enum shoal_radii { SHOAL_RADII_ALL, SHOAL_RADII_OF_PLANETS, SHOAL_RADII_NONE } shoal_radii;
+
 typedef struct shoal_format {
     const char *name;
     const char *ends;                  /* of file names that mean it, "" = none */
@@ -158,6 +160,7 @@ typedef struct shoal_format {
     bool natural;      /* it does not say its units; by custom G = 1 in them */
     bool components;   /* it says which bodies are gas, dark or stars */
     bool outcomes;     /* it has a table of systems and what became of them */
+    shoal_radii radii; /* that it keeps */
     /* whether what is written says that time 0 is this epoch; NULL: it never says what time 0 is */
     bool (*dates)(const char *epoch);
 } shoal_format;

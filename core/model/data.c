@@ -101,6 +101,8 @@ static shoal_status read_row(reader *r, char *line)
         return shoal_table_fail(&r->table, r->heading[NUMBER], cells[r->column[NUMBER]], "an integer below 1e6");
     if (r->kind == SHOAL_DATA_TRANSIT_TIME || r->kind == SHOAL_DATA_OCCULTATION_TIME)
         numbers[VALUE] = numbers[TIME] - r->time_zero;
+    if (r->kind == SHOAL_DATA_POSITION_ANGLE && shoal_config_is_strange(&r->study->config, numbers[VALUE], "angle"))
+        return shoal_table_fail(&r->table, r->heading[VALUE], cells[r->column[VALUE]], "%s", SHOAL_STRANGE_ANGLE);
     if (!(numbers[ERROR] > 0))
         return shoal_table_fail(&r->table, r->heading[ERROR], cells[r->column[ERROR]], "a number > 0");
     return add(r, numbers);
@@ -200,8 +202,9 @@ static shoal_status find_pairs(reader *r)
     return status;
 }
 
-/* Refuse a time_zero that contradicts the epoch of the config. zero: Julian date of the table's time 0. */
-static shoal_status check_zero(const reader *r, double zero)
+/* Refuse a time_zero that contradicts the epoch of the config. zero: Julian date of the table's time 0;
+ * day: days that 1 stands for. */
+static shoal_status check_zero(const reader *r, double zero, double day)
 {
     const config_setting_t *root = config_root_setting(&r->study->config.tree);
     const char *epoch = shoal_config_string(root, "epoch", "");
@@ -210,7 +213,8 @@ static shoal_status check_zero(const reader *r, double zero)
         return SHOAL_OK;
     const config_setting_t *setting = config_setting_get_member(r->group, "time_zero");
     return shoal_config_fail(&r->study->config, setting ? setting : r->group, setting ? NULL : "time_zero", NULL,
-                             "%.17g, for epoch = \"%s\" and a table that counts from JD %.17g", jd - zero, epoch, zero);
+                             "%.17g, for epoch = \"%s\" and a table that counts from JD %.17g", (jd - zero) / day,
+                             epoch, zero);
 }
 
 /* A table of a format that observers use: its velocities of the star, in days from time_zero and in the set's unit. */
@@ -241,8 +245,10 @@ static shoal_status read_format(reader *r, const char *path, const char *format)
         return status;
     r->factor = shoal_units_factor(&days, "time");
     r->numbered = r->kind == SHOAL_DATA_TRANSIT_TIME;
+    if (table.years)
+        r->time_zero *= 365.25; /* it is one of the table's numbers */
     r->motions.zero = table.zero + r->time_zero;
-    status = check_zero(r, table.zero);
+    status = check_zero(r, table.zero, table.years ? 365.25 : 1);
     for (long i = 0; i < table.n && !status; i++) {
         const shoal_observation *row = &table.row[i];
         const char *instrument = row->instrument < 0 ? "" : table.instrument[row->instrument];

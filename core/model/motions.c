@@ -27,7 +27,7 @@
 #include "core/formats/observations.h"
 #include "core/model/model.h"
 
-enum { PLACES = 8, MISSIONS = 2 };
+enum { PLACES = 32, MISSIONS = 2 };
 
 static const struct mission {
     const char *key;         /* of its scans */

@@ -19,7 +19,9 @@
 typedef struct sample {
     long system;
     double time;
+    double way;   /* |time - that of the start| */
     double value; /* an energy, an event's jump, then an error */
+    int there;    /* bodies */
     bool is_event;
 } sample;
 
@@ -47,14 +49,14 @@ static int compare_numbers(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* By system, by time, events before snapshots. */
+/* By system, events before snapshots, along the run. */
 static int by_system(const void *a, const void *b)
 {
     const sample *x = a, *y = b;
 
-    return x->system != y->system ? (x->system > y->system) - (x->system < y->system)
-           : x->time != y->time   ? compare_numbers(x->time, y->time)
-                                  : y->is_event - x->is_event;
+    return x->system != y->system       ? (x->system > y->system) - (x->system < y->system)
+           : x->is_event != y->is_event ? y->is_event - x->is_event
+                                        : compare_numbers(x->way, y->way);
 }
 
 static int by_time(const void *a, const void *b)
@@ -67,36 +69,46 @@ static int by_value(const void *a, const void *b)
     return compare_numbers(((const sample *)a)->value, ((const sample *)b)->value);
 }
 
-/* The errors of the snapshots of a system (all if it is -1), by system and time; returns how many. */
+/* The errors of the snapshots of a system (all if it is -1), by system and along the run; returns how many. A body
+ * leaves a system at the end of the step in which its event is, so that the bodies that are there tell which events
+ * count. */
 static long read_errors(const shoal_result *result, long only, sample *samples, shoal_body *bodies)
 {
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
     double start = 0, jump = 0;
-    long n = 0, n_errors = 0;
+    long n = 0, n_errors = 0, next = 0; /* the event that comes next */
+    int left = 0;                       /* bodies, after the events before it */
 
     for (long i = 0; i < result->n_snapshots; ++i) {
         const long s = (long)result->snapshot_system[i];
         if (only < 0 || s == only) {
             const int there = shoal_result_bodies(result, s, result->snapshot + (size_t)i * size, bodies, NULL);
-            samples[n++] = (sample){s, result->snapshot_time[i], energy(there, bodies), false};
+            const double time = result->snapshot_time[i], way = fabs(time - result->t_initial[s]);
+            samples[n++] = (sample){s, time, way, energy(there, bodies), there, false};
         }
     }
     for (long i = 0; i < result->n_events; ++i) {
         const long s = (long)result->event_system[i];
-        if (only < 0 || s == only) {
-            samples[n++] = (sample){s, result->event_time[i], result->event_dE[i], true};
+        const bool takes = !result->event_ended[i] && result->event[i] != SHOAL_ENCOUNTER;
+        if (takes && (only < 0 || s == only)) {
+            const double time = result->event_time[i], way = fabs(time - result->t_initial[s]);
+            samples[n++] = (sample){s, time, way, result->event_dE[i], 0, true};
         }
     }
     qsort(samples, (size_t)n, sizeof *samples, by_system);
     for (long i = 0; i < n; ++i) {
         const long s = samples[i].system;
         if (i == 0 || s != samples[i - 1].system) {
-            const int there = shoal_result_bodies(result, s, result->initial + (size_t)s * size, bodies, NULL);
-            start = energy(there, bodies);
+            left = shoal_result_bodies(result, s, result->initial + (size_t)s * size, bodies, NULL);
+            start = energy(left, bodies);
             jump = 0;
+            next = i;
         }
         if (samples[i].is_event) {
-            jump += samples[i].value;
+            continue;
+        }
+        for (; samples[next].is_event && samples[i].there < left; ++next, --left) {
+            jump += samples[next].value;
         }
         samples[i].value = fmax(fabs((samples[i].value - start) / fabs(start) - jump), DBL_EPSILON / 2);
     }

@@ -3,13 +3,14 @@
  * select.c: some systems of a result: those of some ids, and of which a condition on their row of the systems table is
  * true; and their snapshots at a time.
  */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/result/result.h"
 
-#define TIME_TOLERANCE 1e-9 /* relative: so near a snapshot must be to the time asked for */
+#define TIME_TOLERANCE 1e-9 /* of the way from the start: so near a snapshot must be to the time asked for */
 
 enum { MOST_CONDITIONS = 16 };
 enum { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, SAME, OTHER, OPERATORS };
@@ -201,16 +202,17 @@ static shoal_status no_snapshot(shoal_context *context, const shoal_result *resu
 shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *result, const bool *chosen, double time,
                                     long *row)
 {
-    double scale = fabs(time);
+    double way = 0; /* the longest */
     bool found = false;
     for (long s = 0; s < result->n_systems; s++)
         row[s] = -1;
-    for (long i = 0; time == 0.0 && i < result->n_snapshots; i++)
-        scale = fmax(scale, fabs(result->snapshot_time[i])); /* nothing is near zero relative to zero */
+    for (long i = 0; i < result->n_snapshots; i++)
+        way = fmax(way, fabs(result->snapshot_time[i] - result->t_initial[result->snapshot_system[i]]));
+    const double near = TIME_TOLERANCE * way + 4 * DBL_EPSILON * fabs(time);
     for (long i = 0; i < result->n_snapshots; i++) {
         long s = (long)result->snapshot_system[i];
         double distance = fabs(result->snapshot_time[i] - time);
-        if (!(distance <= TIME_TOLERANCE * scale) || (chosen && !chosen[s]))
+        if (!(distance <= near) || (chosen && !chosen[s]))
             continue;
         long *best = &row[s];
         if (*best < 0 || distance < fabs(result->snapshot_time[*best] - time))

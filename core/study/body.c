@@ -271,7 +271,7 @@ static double mass_of_velocity(const shoal_body_input *body, const shoal_body_pl
     const double M = place->within, v = V(K) * sqrt((1 - e) * (1 + e)) / projection;
     if (GIVEN(a)) {
         const double q = v * v * V(a);
-        return (q + sqrt(q * (q + 4 * M))) / 2;
+        return v > 0 ? (q + sqrt(q * (q + 4 * M))) / 2 : v;
     }
     const double P = GIVEN(P) ? V(P) : V(period_ratio) * place->other->P;
     const double z = v * cbrt(P / (2 * M_PI) / M), y = z * z * z;

@@ -247,6 +247,8 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
     const double *p = sample->parameter, x = theta[i], angle = x * sample->angle;
 #define P(name) p[SHOAL_SAMPLE_##name]
     const bool below = !(isnan(P(from)) || x >= P(from)), above = !(isnan(P(to)) || x <= P(to));
+    if (sample->period > 0 && isfinite(x))
+        return -log(sample->period); /* all the way round */
     if (isnan(x) || below || above)
         return -INFINITY;
     switch (sample->distribution) {
@@ -298,7 +300,8 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
     return NAN;
 }
 
-double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, int i)
+/* Before its bounds cut roundings. */
+static double quantile(const shoal_sample *sample, const double *part_of, int i)
 {
     const double *p = sample->parameter, u = part_of[i];
 #define P(name) p[SHOAL_SAMPLE_##name]
@@ -308,11 +311,10 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
     case SHOAL_DISTRIBUTION_power_law: {
         const double k = P(exponent) + 1, whole = log(P(to) / P(from));
         const double part = k == 0 ? u * whole : log1p(u * expm1(k * whole)) / k;
-        return fmin(fmax(P(from) * exp(part), P(from)), P(to));
+        return P(from) * exp(part);
     }
     case SHOAL_DISTRIBUTION_normal: return P(mean) + P(sigma) * gsl_cdf_ugaussian_Pinv(u);
-    case SHOAL_DISTRIBUTION_truncated_normal:
-        return fmin(fmax(P(mean) + P(sigma) * normal_between(bounds_of(p), u), P(from)), P(to));
+    case SHOAL_DISTRIBUTION_truncated_normal: return P(mean) + P(sigma) * normal_between(bounds_of(p), u);
     case SHOAL_DISTRIBUTION_asymmetric_normal: return asymmetric_quantile(p, u);
     case SHOAL_DISTRIBUTION_correlated_normal: {
         double z[sample->rank + 1];
@@ -324,10 +326,8 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
         const double within = isnan(P(to)) ? 1 : -expm1(-gsl_pow_2(P(to) / P(sigma)) / 2);
         return P(sigma) * sqrt(-2 * log1p(-u * within));
     }
-    case SHOAL_DISTRIBUTION_log_normal:
-        return fmin(fmax(exp(P(mean) + P(sigma) * normal_between(log_bounds_of(p), u)), P(from)), P(to));
-    case SHOAL_DISTRIBUTION_exponential:
-        return fmin(fmax(P(from), 0) - P(mean) * log1p(-u * exponential_within(p)), P(to));
+    case SHOAL_DISTRIBUTION_log_normal: return exp(P(mean) + P(sigma) * normal_between(log_bounds_of(p), u));
+    case SHOAL_DISTRIBUTION_exponential: return fmax(P(from), 0) - P(mean) * log1p(-u * exponential_within(p));
     case SHOAL_DISTRIBUTION_isotropic: {
         const double least = isnan(P(from)) ? 1 : cos(P(from) * sample->angle),
                      most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
@@ -336,11 +336,23 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
     case SHOAL_DISTRIBUTION_beta: {
         double below[2];
         beta_bounds(p, below);
-        return fmin(fmax(gsl_cdf_beta_Pinv(below[0] + u * (below[1] - below[0]), P(alpha), P(beta)), P(from)), P(to));
+        return gsl_cdf_beta_Pinv(below[0] + u * (below[1] - below[0]), P(alpha), P(beta));
     }
     }
 #undef P
     return NAN;
+}
+
+double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, int i)
+{
+    const double x = quantile(sample, part_of, i), *p = sample->parameter;
+    return isnan(x) ? x : fmin(fmax(x, p[SHOAL_SAMPLE_from]), p[SHOAL_SAMPLE_to]);
+}
+
+double shoal_sample_wrap(const shoal_sample *sample, double x)
+{
+    const double period = sample->period, from = sample->parameter[SHOAL_SAMPLE_from];
+    return period > 0 ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
 }
 
 /* The part of a distribution that its bounds leave. */
@@ -362,6 +374,29 @@ static const char *const parameter_names[] = {
     SHOAL_DISTRIBUTION_KEY_LIST(X)
 #undef X
 };
+
+/* Bounds of what is drawn, where the distribution has any; angles in a unit that nobody named. */
+static shoal_status check_range(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row,
+                                shoal_sample *sample)
+{
+    const double *p = sample->parameter,
+                 *value[] = {&p[SHOAL_SAMPLE_from], &p[SHOAL_SAMPLE_to], &p[SHOAL_SAMPLE_mean], &p[SHOAL_SAMPLE_mode]};
+    static const char *const keys[] = {"from", "to", "mean", "mode"};
+    if (sample->distribution == SHOAL_DISTRIBUTION_isotropic)
+        row = &shoal_body_key(SHOAL_BODY_inc)->row;
+    const bool circle = strcmp(row->dimension, "angle") == 0 && sample->distribution == SHOAL_DISTRIBUTION_uniform &&
+                        fabs((p[SHOAL_SAMPLE_to] - p[SHOAL_SAMPLE_from]) * sample->angle - 2 * M_PI) < 1e-9;
+    sample->period = circle ? 2 * M_PI / sample->angle : 0;
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < SHOAL_COUNT(keys) && !status; i++) {
+        const config_setting_t *given = config_setting_get_member(group, keys[i]);
+        if (given && i < 2)
+            status = shoal_config_bounds(config, given, *value[i], row);
+        else if (given && sample->distribution != SHOAL_DISTRIBUTION_log_normal) /* whose mean is a logarithm */
+            status = shoal_config_angle(config, given, *value[i], row->dimension);
+    }
+    return status;
+}
 
 shoal_status shoal_sample_init(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row,
                                shoal_sample *sample)
@@ -436,10 +471,5 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
                                      "'isotropic' for an angle only, such as inc");
         break;
     }
-    /* bounds of what is drawn, where the distribution has any */
-    const bool isotropic = sample->distribution == SHOAL_DISTRIBUTION_isotropic;
-    if (isotropic)
-        row = &shoal_body_key(SHOAL_BODY_inc)->row;
-    shoal_status status = from ? shoal_config_bounds(config, from, p[SHOAL_SAMPLE_from], row) : SHOAL_OK;
-    return status || !to ? status : shoal_config_bounds(config, to, p[SHOAL_SAMPLE_to], row);
+    return check_range(config, group, row, sample);
 }

@@ -72,7 +72,8 @@ typedef struct shoal_correlated {
 /* A distribution (sample.c). */
 typedef struct shoal_sample {
     int distribution;
-    double angle; /* one of the user's units of angle in radians */
+    double angle;  /* one of the user's units of angle in radians */
+    double period; /* of an angle that is uniform all the way round, else 0: its prior has no bounds */
     double parameter[SHOAL_SAMPLE_KEYS];
     const shoal_correlated *among; /* of a correlated one: all of them, and its place there */
     int rank;
@@ -269,6 +270,8 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
 /* The value of parameter i below which a part of the probability lies, 0 <= part[i] <= 1; of a correlated one, given
  * those before it. */
 double shoal_sample_quantile(const shoal_sample *sample, const double *part, int i);
+/* An angle of a period within from..to; other numbers as they are. */
+double shoal_sample_wrap(const shoal_sample *sample, double x);
 /* The triangular root of a covariance in place; false if it has none, or is not symmetric to 1e-9. */
 bool shoal_sample_root(int n, double *covariance);
 

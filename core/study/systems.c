@@ -316,7 +316,7 @@ static shoal_status read_tie(builder *b, const config_setting_t *group, variatio
                                  "the name of a parameter of sample or sweep, for instance \"b.e\"");
     v->ratio = shoal_config_number(b->config, group, "sample.tied", "ratio");
     v->add = shoal_config_number(b->config, group, "sample.tied", "add");
-    return SHOAL_OK;
+    return shoal_config_angle(b->config, config_setting_get_member(group, "add"), v->add, row_of(v)->dimension);
 }
 
 /* The covariance of parameters that have one. */
@@ -333,7 +333,8 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
     if (!among->index || !among->mean)
         return out_of_memory(b);
     for (variation *v = b->variations; v < b->variations + b->n_variations; v++) {
-        if (!v->random || v->drawn || v->leader || v->sample.distribution != SHOAL_DISTRIBUTION_correlated_normal)
+        if (!v->random || (v->drawn && !v->prior) || v->leader ||
+            v->sample.distribution != SHOAL_DISTRIBUTION_correlated_normal)
             continue;
         v->sample.among = among;
         v->sample.rank = n;
@@ -372,7 +373,7 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
                : shoal_config_fail(b->config, place, NULL, NULL, "a symmetric matrix that is positive definite");
 }
 
-/* The draws of a posterior in the study's units. */
+/* The draws of a posterior in the study's units, angles within their priors. */
 static shoal_status convert_draws(builder *b, const config_setting_t *file)
 {
     const shoal_parameter *rows[b->n_drawn];
@@ -383,6 +384,9 @@ static shoal_status convert_draws(builder *b, const config_setting_t *file)
     const shoal_status status = shoal_posterior_units(b->config, file, b->draws_path, b->n_drawn, rows, factor, more);
     for (long i = 0; i < b->n_draws * b->n_drawn && !status; i++)
         b->draws[i] = b->draws[i] * factor[i % b->n_drawn] + more[i % b->n_drawn];
+    for (const variation *v = b->variations; v < b->variations + b->n_variations && !status; v++)
+        for (long i = 0; v->drawn && v->prior && i < b->n_draws; i++)
+            b->draws[i * b->n_drawn + v->column] = shoal_sample_wrap(&v->sample, b->draws[i * b->n_drawn + v->column]);
     return status;
 }
 
@@ -486,8 +490,9 @@ static double value_of(const variation *v, long i)
         return v->from;
     if (i == v->count - 1)
         return v->to;
-    const double part = (double)i / (double)(v->count - 1);
-    return v->logarithmic ? v->from * pow(v->to / v->from, part) : v->from + (v->to - v->from) * part;
+    const double last = (double)(v->count - 1);
+    return v->logarithmic ? v->from * pow(v->to / v->from, (double)i / last)
+                          : v->from + (v->to - v->from) * (double)i / last; /* round numbers stay round */
 }
 
 /* G times the mass that body i's orbit refers to. */

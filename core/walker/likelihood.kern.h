@@ -313,9 +313,11 @@ LANE_FN void kernel_walker_end(const shoal_kernel_args *k, const lane_id *lane, 
         lnl = lane_select(growth <= walk->most * since, lnl, none);
     }
     LANE_KEEP_ROLLED
-    for (int i = 0; i < walk->n_sets; i++)
+    for (int i = 0; i < walk->n_sets; i++) {
+        lnl = lane_select(walker_number(walk, &walk->sets[i].jitter, id) < zero, none, lnl);
         if (walk->sets[i].light > 0 || walk->sets[i].relativity > 0)
             walker_doppler_put(k, &walk->sets[i], id, there);
+    }
     LANE_KEEP_ROLLED
     for (int i = 0; i < walk->n_sets; i++)
         if (walk->sets[i].rotation >= 0)

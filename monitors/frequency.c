@@ -6,8 +6,8 @@
  * with Hann's window, S(d) = sum (1 - cos(2 pi j / 30)) c_j exp(-i d j), is looked at in 64 places of a turn, each time
  * over what the averages have left of a line there. From the largest on, Newton's iteration finds where |S|^2 is
  * largest. Of two lines of about one amplitude either may lead: in the second half it is the one next to that of the
- * first, if it has half of the largest amplitude there. The frequency is sigma + d / D, D the length of a block; other lines change it as the inverse fourth power
- * of the length of the half (Laskar 2003, arXiv:math/0305364).
+ * first, if it has half of the largest amplitude there. The frequency is sigma + d / D, D the length of a block; other
+ * lines change it as the inverse fourth power of the length of the half (Laskar 2003, arXiv:math/0305364).
  */
 #include <math.h>
 

@@ -14,10 +14,10 @@
  * Each half has 35 blocks. In the first two of them the mean rate sigma of the argument of z is measured, with the
  * weight (s (1 - s))^2, s = 0..1. Of pericentre and node it is that of z smoothed over 8 periods, or 4 looks, and that
  * of the first half holds for both: where z passes near 0, as from a circle, its short terms would wind the argument
- * about. From then on z exp(-i sigma t), which is slow, is averaged about 29 places, one a block, with the weight of a cubic B-spline, four blocks wide. A line at
- * distance d from sigma is so weakened by sinc^4(d D / 2), D the length of a block; what is fast, and would else look
- * slow, by its inverse fourth power. So
- * lines within 15 turns in 30 blocks of sigma are seen.
+ * about. From then on z exp(-i sigma t), which is slow, is averaged about 29 places, one a block, with the weight of a
+ * cubic B-spline, four blocks wide. A line at distance d from sigma is so weakened by sinc^4(d D / 2), D the length of
+ * a block; what is fast, and would else look slow, by its inverse fourth power. So lines within 15 turns in 30 blocks
+ * of sigma are seen.
  *
  * Integrals over time are sums over looks, each times the time since the one before: there have to be more than two
  * looks in a period of z, and 16 in a block.

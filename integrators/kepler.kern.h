@@ -22,8 +22,8 @@
 #ifndef SHOAL_KEPLER_H
 #define SHOAL_KEPLER_H
 
-/* Orbits that a thread solves side by side, so that one hides the latency of the other. In likelihoods (SHOAL_OBSERVE) a
- * GPU's threads have registers for two; elsewhere more threads gain as much. */
+/* Orbits that a thread solves side by side, so that one hides the latency of the other. In likelihoods (SHOAL_OBSERVE)
+ * a GPU's threads have registers for two; elsewhere more threads gain as much. */
 #if defined(__CUDACC__) && TEAM <= 1 && N_BODIES <= 6 && SHOAL_ENTRIES & 32
 #define KEPLER_TOGETHER 2
 #else

@@ -18,8 +18,8 @@ LANE_FN void kepler_add(int compensated, int n, int i, int q, int errors, real d
     lane_add(compensated, &s[q * n + i], &s[(errors + q) * n + i], d);
 }
 
-/* mu: the mass about which each planet moves. s: slots 0 .. XYZ-1 are positions, velocities follow; from slot `errors` on
- * their rounding errors. */
+/* mu: the mass about which each planet moves. s: slots 0 .. XYZ-1 are positions, velocities follow; from slot `errors`
+ * on their rounding errors. */
 LANE_FN void kepler_drift(const shoal_kernel_args *k, int n, int compensated, const real *mu, real *s, int errors,
                           real h)
 {

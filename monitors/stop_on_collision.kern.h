@@ -12,8 +12,8 @@
  * a radial orbit from its semi-major axis and more for others. Whom another planet turned has not been there.
  *
  * The cubic of such a step cuts the corner. It leaves an orbit about body 0 by at most h^4 / 384 times 46 mu^2 / r^5,
- * the fourth derivative of the place for v^2 r < 2 mu: by 1e-3 of the reach where mu h^2 < 0.09 reach^3. In longer steps
- * it tells of bodies that end the step inside alone.
+ * the fourth derivative of the place for v^2 r < 2 mu: by 1e-3 of the reach where mu h^2 < 0.09 reach^3. In longer
+ * steps it tells of bodies that end the step inside alone.
  */
 enum { COLLISION_FACTOR, COLLISION_ACTION, stop_on_collision_PARAMETERS };
 enum { stop_on_collision_SLOTS = 0 };

@@ -363,8 +363,8 @@ static const char *said_of(const reader *r, const char *heading, char word[MOST_
     return word;
 }
 
-/* The unit of a column: what the table says, what the reader says, what the format's definition says; the reader may not
- * contradict the others. */
+/* The unit of a column: what the table says, what the reader says, what the format's definition says. The reader may
+ * not contradict the others. */
 static shoal_status find_unit(reader *r, shoal_observed kind, const char *heading, const char *defined, double *factor)
 {
     char word[MOST_WORD];

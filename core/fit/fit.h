@@ -401,7 +401,7 @@ typedef struct shoal_fit {
     shoal_model *model;
     shoal_fit_options options;
     shoal_target target;
-    double *period;          /* [k] of angles that go round */
+    double *period;         /* [k] of angles that go round */
     double *wrapped, *some; /* [n_room][k], [n_room]: of vectors that are evaluated */
     long n_room;
     shoal_batch *batch; /* that evaluates with row `row` of its model's data; NULL: the model itself */

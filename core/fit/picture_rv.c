@@ -247,7 +247,7 @@ static shoal_status write(sky *s, const shoal_plot_options *options, FILE *scrip
         return shoal_fail(s->posterior->context, SHOAL_E_MEMORY, "out of memory for a picture");
     shoal_plot_begin(script, options, SHOAL_PAGE_MM, 90);
     fputs("$curve << EOD\n", script);
-    for (long i = n_data; i < s->n; i++) {
+    for (long i = n_data; i < s->n && s->has_curve; i++) {
         memcpy(room, s->seen + i * s->n_draws, (size_t)s->n_draws * sizeof *room);
         fprintf(script, "%.9g %.6g", s->time[i], shoal_drawn_median(room, s->n_draws));
         for (long d = 0; d < s->n_draws && d < LINES; d++)

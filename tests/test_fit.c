@@ -955,7 +955,7 @@ static void draw_velocities(shoal_context *context, bool keplerian, const char *
                 fail_msg("curve: %g m/s at %g d, expected %g", x[0], t, truth);
             continue;
         }
-        if (!(fabs(x[0]) < 6.5 && x[1] == 3 && fabs(x[2] - truth) < 10 &&
+        if (!(fabs(x[0]) < 6.5 && x[1] == 3 && fabs(x[2] - truth) < (keplerian ? 10 : 6.5) &&
               fabs(x[2] - x[0] - truth) < (keplerian ? 4 : 2)))
             fail_msg("datum at %g d: residual %g, error %g, velocity %g, expected %g", t, x[0], x[1], x[2], truth);
         n_data++;

@@ -133,7 +133,7 @@ printf '%s\n' "$out" | awk -F , 'NR > 1 && $2 == "survived" && ($3 + 0 != 1.5 ||
 run 0 run study.cfg output.file=times.h5 'output.times=[1, 1.5]' --quiet # libconfig's own arrays mix no types
 run 0 query times.h5 --time 1.5 --systems 11
 run 0 run study.cfg output.file=julian.h5 run.t_start=2454833.5 run.t_end=2454834.5 output.interval=0.01 --quiet
-refused 2 "the nearest is at" query julian.h5 --time 2454833.5004 --systems 11
+refused 2 "the nearest are at" query julian.h5 --time 2454833.5004 --systems 11
 run 0 query julian.h5 --time 2454833.51 --systems 11
 refused 2 "a number" run study.cfg output.file=words.h5 'output.times=[1, two]'
 sed 's/interval = 10.0;/times = [ 1, 1.5 ];/' study.cfg >mixed.cfg

@@ -590,8 +590,10 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, mask live, const real *m, 
 #if NESTED_ALONE
     const bool was_awake = watch->guard.awake; /* else the view of the step's start is missing */
     watch->near = nested_looks(k, watch->id, n, live, m, s, clock_length(clock), &watch->guard);
-    if (watch->guard.awake && !was_awake)
-        view_before(k, m, watch->kept, watch->before, &watch->before);
+    if (watch->guard.awake && !was_awake) {
+        real own[6 * LANE_ROOM(n)]; /* watch->before is shared by a team */
+        view_before(k, m, watch->kept, TEAM > 1 ? own : watch->before, &watch->before);
+    }
 #else
     watch->near = guard_stirs(k, watch->id, n, live, m, watch->before, s, clock_length(clock), &watch->guard);
 #endif

@@ -66,7 +66,7 @@ enum { JACOBI_LENGTH, JACOBI_COUNT, JACOBI_OWN };
 #define PROPAGATOR_OWN                JACOBI_OWN
 #define JACOBI_LAST(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_LENGTH)
 #define JACOBI_COUNT_AT(n)            (PROPAGATOR_SLOTS(1) * (n) + JACOBI_COUNT)
-#define PROPAGATOR_NOTES              1 /* the kicks of the last step, where a monitor wants to know */
+#define PROPAGATOR_NOTES              1 /* the kicks of the last step, where a monitor asks; not of copies */
 #define PROPAGATOR_KICKS              1
 #define JACOBI_NOTE(n)                (PROPAGATOR_SLOTS(1) * (n) + JACOBI_OWN)
 LANE_FN real propagator_kicks(int n, const real *s, real h)

@@ -232,7 +232,7 @@ LANE_FN bool kepler_solve(int n, const kepler_orbit *o, real (*g)[5], mask *poor
         const real beta = o[i].beta;
         poor[i] = unsettled[i];
         if (far) {
-            const real angle = beta * X[i] * X[i];
+            const real angle = beta * (X[i] * X[i]);
             poor[i] = poor[i] | (moving[i] & (lane_abs(angle) > one) &
                                  ((lane_abs(o[i].eta * g[i][2]) > 8.0 * lane_abs(o[i].h)) | (angle > lane_set(40.0))));
         }

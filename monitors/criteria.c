@@ -2,8 +2,8 @@
  *
  * criteria.c: what the world knows of criteria.kern.h, and the criteria: how near a planetary system is, by its initial
  * conditions, to what may be unstable. Each is a ratio: above 1 the criterion does not say that it is stable. They are
- * of pairs of neighbours, inner 1 and outer 2, by Jacobi elements; the column is that of the worst pair. A body without
- * mass between two others hides neither from the other.
+ * of pairs of neighbours, inner 1 and outer 2, by Jacobi elements; the column is that of the worst pair. Bodies
+ * without mass between two others hide neither from the other.
  *
  * With alpha = a1/a2, gamma = m1/m2, eps = (m1 + m2)/m0, Lambda_k = m'_k sqrt(mu_k a_k), m'_k the reduced mass, and
  * C = sum Lambda_k - |L| (amd.kern.h):
@@ -200,13 +200,9 @@ static void begin(const shoal_ensemble *ensemble, long system, double *slots)
     shoal_orbit *orbits = (shoal_orbit *)(bodies + room);
     planet *planets = (planet *)(orbits + room);
     const int n = read_planets(ensemble, system, bodies, orbits, planets, &C);
-    for (int i = 0, last = -1; i < n; i++) { /* last: the one before that has mass */
-        if (i > 0)
-            add_pair(&bodies[0], &planets[i - 1], &planets[i], C, slots);
-        if (planets[i].body.m > 0 && last >= 0 && last < i - 1)
-            add_pair(&bodies[0], &planets[last], &planets[i], C, slots);
-        last = planets[i].body.m > 0 ? i : last;
-    }
+    for (int i = 1; i < n; i++)
+        for (int j = i - 1; j >= 0 && (j == i - 1 || !(planets[j + 1].body.m > 0)); j--)
+            add_pair(&bodies[0], &planets[j], &planets[i], C, slots);
     if (n > 0)
         slots[CRITERIA_AMD_STAR] = C / planets[0].lambda;
     free(bodies);

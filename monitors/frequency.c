@@ -47,7 +47,7 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
                : NULL;
 }
 
-enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 6 };
+enum { INTERVALS = FREQUENCY_PLACES + 1, GRID = 64, ROUNDS = 16 };
 #define WIDTH (4 * M_PI / INTERVALS) /* from the top of a line to its foot */
 
 /* S at the angle d, and its first two derivatives, real and imaginary parts; terms: (1 - cos(2 pi j / 30)) c_j. */
@@ -103,15 +103,16 @@ static double loudest(double terms[FREQUENCY_PLACES][2])
     return at;
 }
 
-/* The top of |S|^2 near an angle; *size: the line's amplitude, in units of the sums. */
+/* The top of |S|^2 uphill from an angle; *size: the line's amplitude, in units of the sums. */
 static double climb(double terms[FREQUENCY_PLACES][2], double at, double *size)
 {
     double re[3], im[3];
     for (int round = 0; round < ROUNDS; round++) {
         spectrum(terms, at, re, im);
         const double slope = re[0] * re[1] + im[0] * im[1],
-                     curve = re[0] * re[2] + im[0] * im[2] + re[1] * re[1] + im[1] * im[1];
-        at -= curve < 0 ? fmax(-M_PI / GRID, fmin(slope / curve, M_PI / GRID)) : 0;
+                     curve = re[0] * re[2] + im[0] * im[2] + re[1] * re[1] + im[1] * im[1],
+                     step = curve < 0 ? -slope / curve : copysign(M_PI, slope);
+        at += fmax(-M_PI / GRID, fmin(step, M_PI / GRID));
     }
     spectrum(terms, at, re, im);
     *size = hypot(re[0], im[0]) / (INTERVALS * left_of(at));

@@ -94,13 +94,10 @@ LANE_FN void nested_take(const lane_guard *from, lane_guard *guard)
 /* A sleep of length `left` begins in these lanes, in the others a rest. */
 LANE_FN void nested_settle(mask sleeps, rough left, lane_guard *guard)
 {
-    const mask rests = guard->rest > guard_set(0.0); /* still: another lane tries */
-    const rough rest = rough_select(rests, guard->rest, guard->pause),
-                pause = rough_select(rests, guard->pause,
-                                     rough_min(guard->pause + guard->pause, guard_set(NESTED_LONGEST)));
+    const rough longer = rough_min(guard->pause + guard->pause, guard_set(NESTED_LONGEST));
     guard->left = rough_select(sleeps, left, guard_set(-1.0));
-    guard->rest = rough_select(sleeps, guard_set(0.0), rest);
-    guard->pause = rough_select(sleeps, guard_set(NESTED_REST), pause);
+    guard->rest = rough_select(sleeps, guard_set(0.0), guard->pause);
+    guard->pause = rough_select(sleeps, guard_set(NESTED_REST), longer);
 }
 
 #if PROPAGATOR_KICKS

@@ -8,12 +8,13 @@
  * from body 0 turns from falling to rising, the osculating pericentre q = L^2 / (mu (1 + e)) decides as well, with the
  * moment at which the radial velocity, taken as linear in time, is zero. Only if the body is nearer than its osculating
  * semi-major axis, v^2 r > mu: the distance of a planet of two stars from one of them has minima near osculating
- * apocentres, too. And only if the step is long enough for the way there and back: (r - q) / v each way, times 0.57 for
- * a radial orbit from its semi-major axis and more for others. Whom another planet turned has not been there.
+ * apocentres, too. Where a step ends beyond that, its begin is asked. And only if the step is long enough for the way
+ * there and back: (r - q) / v each way, times 0.57 for a radial orbit from its semi-major axis and more for others.
+ * Whom another planet turned has not been there.
  *
  * The cubic of such a step cuts the corner. It leaves an orbit about body 0 by at most h^4 / 384 times 46 mu^2 / r^5,
  * the fourth derivative of the place for v^2 r < 2 mu: by 1e-3 of the reach where mu h^2 < 0.09 reach^3. In longer
- * steps it tells of bodies that end the step inside alone.
+ * steps it counts only where the body begins or ends the step inside.
  */
 enum { COLLISION_FACTOR, COLLISION_ACTION, stop_on_collision_PARAMETERS };
 enum { stop_on_collision_SLOTS = 0 };
@@ -116,7 +117,9 @@ LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
                 if (lane_any(passed)) {
                     const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
-                    passed = passed & (mu > lane_set(0.0)) & (collision_pericentre(now, mu) < reach) &
+                    const real after = collision_pericentre(now, mu), far = lane_set(1e300),
+                               q = lane_select(after < far, after, collision_pericentre(then, mu));
+                    passed = passed & (mu > lane_set(0.0)) & (q < reach) &
                              (collision_way(then, reach) + collision_way(now, reach) < lane_abs(view->h));
                     collision_offer(k, view, passed, falling / (falling - rising), i, j, event);
                 }
@@ -126,8 +129,10 @@ LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view
             mask suspect = there & pair_suspect(now, view->h, d2, within, d2 < 8.0 * reach2);
             if (i == 0 && lane_any(suspect)) {
                 const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
+                const lane_pair then = pair_relative(n, view->before, i, j);
+                const mask inside = within | (pair_dot(then.x, then.y, then.z, then.x, then.y, then.z) < reach2);
                 suspect = suspect &
-                          (within | lane_not(mu * view->h * view->h > lane_set(COLLISION_FINE) * reach2 * reach));
+                          (inside | lane_not(mu * view->h * view->h > lane_set(COLLISION_FINE) * reach2 * reach));
             }
             if (lane_any(suspect)) {
                 const lane_pair then = pair_relative(n, view->before, i, j);

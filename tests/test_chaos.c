@@ -118,6 +118,32 @@ static void a_line_is_found(void **state)
     assert_near(found(0, 13 * turn, turn, 0.8, 0), 7 + 13 * turn / 0.5, 0.01 * turn);
 }
 
+/* A line that moves by a part of its width from one half to the other, or by more, is told. Of two of about one size it
+ * is the one next to that of the first half. */
+static void a_line_that_moves_is_followed(void **state)
+{
+    (void)state;
+    const double turn = TWO_PI / (FREQUENCY_PLACES + 1), d = 0.3 * turn, D = 0.5;
+    const shoal_monitor *frequency = shoal_plugs_of(NULL)->monitors[shoal_monitor_find(NULL, "frequency")];
+    for (int two = 0; two < 2; two++)
+        for (double x = 0.1; x < 4; x += 0.1) {
+            double record[frequency_PART_SLOTS] = {[FREQUENCY_RECORD_BLOCK] = D, [FREQUENCY_RECORD_SEEN] = 1e6};
+            for (int half = 0; half < 2; half++) {
+                const double at = d + half * (two ? 0.1 * turn : x * turn), other = at + 6 * turn;
+                for (int j = 1; j <= FREQUENCY_PLACES; j++) {
+                    const double left = pow(sin(at / 2) / (at / 2), 4), of = pow(sin(other / 2) / (other / 2), 4);
+                    const double complex sum = D * (left * cexp(I * at * j) +
+                                                    (two ? (half ? 1.2 : 0.8) * of * cexp(I * other * j) : 0));
+                    record[half * FREQUENCY_RECORD_HALF + 2 * j - 2] = creal(sum);
+                    record[half * FREQUENCY_RECORD_HALF + 2 * j - 1] = cimag(sum);
+                }
+                record[half * FREQUENCY_RECORD_HALF + FREQUENCY_RECORD_SIGMA] = 7;
+            }
+            const double moved = (frequency->columns[1].finish(record, NULL) - 7) * D - d;
+            assert_near(moved / turn, two ? 0.1 : x, two ? 0.02 : 1e-9);
+        }
+}
+
 /* The largest |sum chi z exp(-i f t)| over t = first..last, near `guess`: halving of intervals where its square has no
  * slope. */
 static double fourier(const double complex *z, int first, int last, double dt, double guess)
@@ -582,6 +608,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kepler_orbit_has_its_mean_motion),
         cmocka_unit_test(a_line_is_found),
+        cmocka_unit_test(a_line_that_moves_is_followed),
         cmocka_unit_test(frequencies_are_those_of_dense_output),
         cmocka_unit_test(all_bodies_are_followed_as_each_alone),
         cmocka_unit_test(without_looks_there_is_no_frequency),

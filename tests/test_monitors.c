@@ -654,9 +654,15 @@ static void no_corner_is_cut(void **state)
         const char *name;
         double e, M, steps, r;
         enum shoal_outcome outcome;
-    } rows[] = {{"mvs", 0.8, 3.0, 20, 0.16, SHOAL_SURVIVED},   {"mvs", 0.8, 3.0, 20, 0.21, SHOAL_HIT_STAR},
-                {"mvs", 0.95, 3.0, 100, 0.04, SHOAL_SURVIVED}, {"mvs", 0.95, 3.0, 100, 0.051, SHOAL_HIT_STAR},
-                {"saba", 0.0, 0.0, 6, 0.998, SHOAL_SURVIVED},  {"saba", 0.0, 0.0, 6, 1.002, SHOAL_HIT_STAR}};
+    } rows[] = {{"mvs", 0.8, 3.0, 20, 0.16, SHOAL_SURVIVED},
+                {"mvs", 0.8, 3.0, 20, 0.21, SHOAL_HIT_STAR},
+                {"mvs", 0.95, 3.0, 100, 0.04, SHOAL_SURVIVED},
+                {"mvs", 0.95, 3.0, 100, 0.051, SHOAL_HIT_STAR},
+                {"saba", 0.0, 0.0, 6, 0.998, SHOAL_SURVIVED},
+                {"saba", 0.0, 0.0, 6, 1.002, SHOAL_HIT_STAR},
+                /* from just before pericentre far out; from within the star */
+                {"mvs", 0.8, -0.02, 6, 0.22, SHOAL_HIT_STAR},
+                {"mvs", 0.8, 0.01, 6, 0.21, SHOAL_HIT_STAR}};
     shoal_context *context = context_of(state);
     for (int i = 0; i < SHOAL_COUNT(rows); i++) {
         shoal_body bodies[2] = {{.m = 1.0, .r = rows[i].r}, {.m = 0}};

@@ -125,8 +125,8 @@ static double added(const sky *s, int set, long draw, double time)
                 t * shoal_drawn_number(s->study, set, "curvature", draw));
 }
 
-/* Medians over the draws for the data of a set, by what the model says of them. What is integrated over, and processes,
- * shift a set as a whole against the curve: by the mean of what is left beside it. Without a curve, to a mean of 0. */
+/* Medians over the draws for the data of a set, by what the model says of them. An offset that is integrated over is
+ * taken away as the mean of what the model has beside the curve; without a curve the set has a mean of 0. */
 static void compare_set(sky *s, int set, double *room)
 {
     const shoal_drawn *d = &s->drawn;

@@ -272,7 +272,8 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
     *n_rows = 0;
     shoal_status status = shoal_lines_open(&lines, &table, path);
     while (!status && shoal_lines_next(&lines)) {
-        if (lines.text[0] == '#' && strstr(lines.text, "units:"))
+        const char *comment = lines.text + strspn(lines.text, "# \t");
+        if (lines.text[0] == '#' && (strncmp(comment, "units:", 6) == 0 || strncmp(comment, "column units:", 13) == 0))
             status = shoal_fail(context, SHOAL_E_INPUT,
                                 "%s:%ld: %.60s: expected numbers in the units of the config, and no line of units",
                                 path, table.line, lines.text);

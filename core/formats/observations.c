@@ -454,7 +454,7 @@ static shoal_status find_columns(reader *r, char *const heading[], int n)
     if (!status && r->angle >= 0) {
         char word[MOST_WORD];
         const char *unit = said_of(r, heading[r->angle], word);
-        unit = unit ? unit : *r->unit ? r->unit : f->angle_unit;
+        unit = unit ? unit : *r->unit && !f->quantity[0].value ? r->unit : f->angle_unit; /* of values, if any */
         r->angle_unit = unit ? unit_of("rad", unit) : 0;
         if (r->angle_unit == 0)
             return fail(r, heading[r->angle], unit ? unit : "", "an angle with its unit, as an ECSV says it");

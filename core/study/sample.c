@@ -352,7 +352,7 @@ double shoal_sample_quantile(const shoal_sample *sample, const double *part_of, 
 double shoal_sample_wrap(const shoal_sample *sample, double x)
 {
     const double period = sample->period, from = sample->parameter[SHOAL_SAMPLE_from];
-    return period > 0 ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
+    return period > 0 && isfinite(x) ? fmin(fmax(x - period * floor((x - from) / period), from), from + period) : x;
 }
 
 /* The part of a distribution that its bounds leave. */

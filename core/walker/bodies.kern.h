@@ -221,11 +221,11 @@ LANE_FN real walker_velocity_mass(const shoal_walk *walk, lane_id id, const shoa
                                   const walker_orbit *orbit, real sin_i)
 {
     enum { ROUNDS = 8 };
-    const real zero = lane_set(0.0), one = lane_set(1.0); /* a mass below 0 is no mass */
+    const real zero = lane_set(0.0), one = lane_set(1.0);
     const real v = WALKER_NUMBER(K) * lane_sqrt(lane_max((one - orbit->e) * (one + orbit->e), zero)) / sin_i;
     if (WALKER_GIVEN(a)) {
         const real q = v * v * orbit->a;
-        return lane_select(v > zero, 0.5 * (q + lane_sqrt(q * (q + 4.0 * within))), v);
+        return lane_select(v > zero, 0.5 * (q + lane_sqrt(q * (q + 4.0 * within))), v); /* below 0 there is no ln L */
     }
     const real z = v / lane_cbrt(orbit->n * within), y = z * z * z;
     real x = lane_fma(lane_set(2.0), z, y);

@@ -13,8 +13,7 @@
 
 #include "core/report/plot.h"
 
-#define MOST_SYSTEMS 100  /* lines; the median is that of all systems */
-#define SAME_TIME    1e-9 /* of the way from the start: snapshots of several systems taken at one time */
+#define MOST_SYSTEMS 100 /* lines; the median is that of all systems */
 
 typedef struct sample {
     long system;
@@ -126,7 +125,7 @@ static void write_median(FILE *script, sample *samples, long n)
 {
     qsort(samples, (size_t)n, sizeof *samples, by_time);
     for (long i = 0, next; i < n; i = next) {
-        const double time = samples[i].time, near = SAME_TIME * samples[i].way + 4 * DBL_EPSILON * fabs(time);
+        const double time = samples[i].time, near = shoal_result_same_time(time, samples[i].way);
         for (next = i + 1; next < n && samples[next].time - time <= near; ++next) {
         }
         if (next - i > 1) {

@@ -8,6 +8,8 @@
 #ifndef SHOAL_RESULT_H
 #define SHOAL_RESULT_H
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/base/base.h"
@@ -122,6 +124,11 @@ const char *shoal_result_difference(const shoal_result *a, long row_a, const sho
 /* The bodies of a state that are still there, in inner units: fills bodies, and which (their indices) unless it is
  * NULL. Returns their number. */
 int shoal_result_bodies(const shoal_result *result, long system, const double *state, shoal_body *bodies, int *which);
+/* How far apart two times of one snapshot may be; way: from the start of the run. */
+static inline double shoal_result_same_time(double time, double way)
+{
+    return 1e-9 * way + 4 * DBL_EPSILON * fabs(time);
+}
 /* Doubles of a system in `begin`: eight for each body, their number, the barycentre. */
 static inline int shoal_result_begin_width(const shoal_result *result)
 {

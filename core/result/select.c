@@ -3,14 +3,11 @@
  * select.c: some systems of a result: those of some ids, and of which a condition on their row of the systems table is
  * true; and their snapshots at a time.
  */
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/result/result.h"
-
-#define TIME_TOLERANCE 1e-9 /* of the way from the start: so near a snapshot must be to the time asked for */
 
 enum { MOST_CONDITIONS = 16 };
 enum { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, SAME, OTHER, OPERATORS };
@@ -208,7 +205,7 @@ shoal_status shoal_select_snapshots(shoal_context *context, const shoal_result *
         row[s] = -1;
     for (long i = 0; i < result->n_snapshots; i++)
         way = fmax(way, fabs(result->snapshot_time[i] - result->t_initial[result->snapshot_system[i]]));
-    const double near = TIME_TOLERANCE * way + 4 * DBL_EPSILON * fabs(time);
+    const double near = shoal_result_same_time(time, way);
     for (long i = 0; i < result->n_snapshots; i++) {
         long s = (long)result->snapshot_system[i];
         double distance = fabs(result->snapshot_time[i] - time);

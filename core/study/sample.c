@@ -379,9 +379,8 @@ static const char *const parameter_names[] = {
 static shoal_status check_range(const shoal_config *config, const config_setting_t *group, const shoal_parameter *row,
                                 shoal_sample *sample)
 {
-    const double *p = sample->parameter,
-                 *value[] = {&p[SHOAL_SAMPLE_from], &p[SHOAL_SAMPLE_to], &p[SHOAL_SAMPLE_mean], &p[SHOAL_SAMPLE_mode]};
-    static const char *const keys[] = {"from", "to", "mean", "mode"};
+    const double *p = sample->parameter;
+    static const int keys[] = {SHOAL_SAMPLE_from, SHOAL_SAMPLE_to, SHOAL_SAMPLE_mean, SHOAL_SAMPLE_mode};
     if (sample->distribution == SHOAL_DISTRIBUTION_isotropic)
         row = &shoal_body_key(SHOAL_BODY_inc)->row;
     const bool circle = strcmp(row->dimension, "angle") == 0 && sample->distribution == SHOAL_DISTRIBUTION_uniform &&
@@ -389,11 +388,12 @@ static shoal_status check_range(const shoal_config *config, const config_setting
     sample->period = circle ? 2 * M_PI / sample->angle : 0;
     shoal_status status = SHOAL_OK;
     for (int i = 0; i < SHOAL_COUNT(keys) && !status; i++) {
-        const config_setting_t *given = config_setting_get_member(group, keys[i]);
-        if (given && i < 2)
-            status = shoal_config_bounds(config, given, *value[i], row);
+        const int key = keys[i];
+        const config_setting_t *given = config_setting_get_member(group, parameter_names[key]);
+        if (given && (key == SHOAL_SAMPLE_from || key == SHOAL_SAMPLE_to))
+            status = shoal_config_bounds(config, given, p[key], row);
         else if (given && sample->distribution != SHOAL_DISTRIBUTION_log_normal) /* whose mean is a logarithm */
-            status = shoal_config_angle(config, given, *value[i], row->dimension);
+            status = shoal_config_angle(config, given, p[key], row->dimension);
     }
     return status;
 }

@@ -245,6 +245,10 @@ config bound_hyperbola 6 '{ name = "b"; m = 1e-3; a = -1.0; e = 0.5; },' \
     'system.bodies?1?.e = 0.5: expected *, not e < 1 with a < 0'
 config same_name 7 '{ name = "b"; m = 1e-3; a = 1.5; } ); };' \
     'system.bodies?2?.name = "b": expected a name that no other body has'
+sed 's/^monitors.*/monitors = ( { name = "closest_approach"; } );/' study.cfg >pairs.cfg
+row columns_of_one_name 2 "pairs.cfg: system.bodies: *two would be called 'closest_a_b_c'" run pairs.cfg 'sweep=()' \
+    'system.bodies=({ name="star"; m=1.0; }, { name="a"; m=1e-5; a=1.0; }, { name="b_c"; m=1e-5; a=2.0; },
+        { name="a_b"; m=1e-5; a=4.0; }, { name="c"; m=1e-5; a=8.0; })'
 row same_place 2 'command line: system={*: expected possible initial conditions: *' run study.cfg 'sweep=()' \
     'system={ bodies = (
     { name = "b"; m = 1.0; x = 1; y = 0; z = 0; vx = 0; vy = 1; vz = 0; },

@@ -590,6 +590,23 @@ static int make_columns(const study_run *run, shoal_result *result, struct sourc
     return n;
 }
 
+/* Names of bodies with underscores can make one name of two columns: "a", "b_c" and "a_b", "c". */
+static shoal_status check_columns(const study_run *run)
+{
+    const shoal_result *result = run->result;
+    for (int c = 0; c < result->n_columns; ++c) {
+        for (int before = 0; before < c; ++before) {
+            if (strcmp(result->columns[c].name, result->columns[before].name) == 0) {
+                return shoal_fail(
+                    run->context, SHOAL_E_INPUT,
+                    "%s: system.bodies: expected names that give each column one of its own; two would be called '%s'",
+                    run->study->path, result->columns[c].name);
+            }
+        }
+    }
+    return SHOAL_OK;
+}
+
 /* Everything of the result that is known before the first step, but the initial states. */
 static shoal_status create_result(study_run *run)
 {
@@ -625,7 +642,10 @@ static shoal_status create_result(study_run *run)
         result->columns[c].value = value;
     }
     make_columns(run, result, run->source);
-    status = put_known(run);
+    status = check_columns(run);
+    if (status == SHOAL_OK) {
+        status = put_known(run);
+    }
     return status ? status : create_logs(run);
 }
 

@@ -74,7 +74,7 @@ typedef struct shoal_big_model {
     long n;
     int64_t seed;
     double mass;          /* total, > 0 */
-    double virial_radius; /* G M^2 / 2 |W| of the model before it is cut off, > 0 */
+    double virial_radius; /* G M^2 / 2 |W|, > 0 */
     double r_max;         /* in scale radii; 0 = the model's own */
     double virial_ratio;  /* K / |W|, of uniform and henon */
     double W0;            /* of king */
@@ -104,6 +104,10 @@ void shoal_big_sphere_release(shoal_big_sphere *sphere);
 
 /* One body of the Kuzmin disc (G = M = a = 1). rng: a gsl_rng. */
 void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], double v[3]);
+/* The mass of its part within r_max, and that part's virial radius. */
+void shoal_big_kuzmin_within(double r_max, double *mass, double *virial);
+/* Of a function over 0 .. 1, by Gauss and Legendre. */
+double shoal_big_integral(double (*integrand)(double u, void *user), void *user);
 
 /* ---- step.c, step_leapfrog.c, step_hermite.c: propagators -------------------------------------------------------- */
 

@@ -6,7 +6,11 @@
  *
  * A sphere with isotropic velocities and phase space density f: the radius from the cumulative mass, then the speed
  * from v^2 f(psi(r) - v^2/2) by rejection (as Aarseth, Henon & Wielen 1974, A&A 37, 183, for Plummer's).
+ *
+ * A model that is cut off is what lies within: mass and virial radius are those of this part, and its bodies have the
+ * speeds of the whole model.
  */
+#include <gsl/gsl_integration.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
@@ -77,6 +81,43 @@ static void draw_uniform(gsl_rng *rng, const shoal_big_model *model, double x[3]
             v[c] = gsl_ran_gaussian_ziggurat(rng, sqrt(2 * kinetic / 3));
 }
 
+/* A sphere's part within the radius that holds a fraction of its mass. */
+typedef struct inner_part {
+    const shoal_big_sphere *sphere;
+    double fraction;
+} inner_part;
+
+/* The integrand of |W| = int M(r) / r dM, in units of the sphere's mass, over u = 0 .. 1: M = fraction u^2. */
+static double energy_of_shell(double u, void *user)
+{
+    const inner_part *part = user;
+    const double within = part->fraction * u * u;
+    return within / part->sphere->radius(part->sphere->own, within) * 2 * part->fraction * u;
+}
+
+double shoal_big_integral(double (*integrand)(double u, void *user), void *user)
+{
+    enum { PLACES = 128 };
+    gsl_integration_glfixed_table *rule = gsl_integration_glfixed_table_alloc(PLACES);
+    const double integral = gsl_integration_glfixed(&(gsl_function){integrand, user}, 0, 1, rule);
+    gsl_integration_glfixed_table_free(rule);
+    return integral;
+}
+
+static void cut_off(shoal_big_sphere *sphere, double r_max)
+{
+    double low = 0, high = 1;
+    if (!(sphere->radius(sphere->own, 1) > r_max))
+        return;
+    for (int k = 0; k < 52; k++) {
+        const double middle = 0.5 * (low + high);
+        *(sphere->radius(sphere->own, middle) < r_max ? &low : &high) = middle;
+    }
+    inner_part part = {sphere, low};
+    sphere->virial = low * low / (2 * shoal_big_integral(energy_of_shell, &part));
+    sphere->mass *= low;
+}
+
 static shoal_status make_sphere(shoal_context *context, const shoal_big_model *model, shoal_big_sphere *sphere)
 {
     *sphere = (shoal_big_sphere){.mass = 1, .virial = 5.0 / 6}; /* of uniform density: W = -3/5 */
@@ -84,7 +125,7 @@ static shoal_status make_sphere(shoal_context *context, const shoal_big_model *m
     case SHOAL_BIG_plummer: return shoal_big_sphere_plummer(sphere);
     case SHOAL_BIG_hernquist: return shoal_big_sphere_hernquist(sphere);
     case SHOAL_BIG_king: return shoal_big_sphere_king(context, model->W0, sphere);
-    case SHOAL_BIG_kuzmin: sphere->virial = 2; return SHOAL_OK; /* W = -1/4 */
+    case SHOAL_BIG_kuzmin: return SHOAL_OK; /* its part within r_max: see shoal_big_kuzmin_within */
     default: return SHOAL_OK;
     }
 }
@@ -107,6 +148,10 @@ shoal_status shoal_big_generate(shoal_context *context, const shoal_big_model *m
                    : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (status)
         goto done;
+    if (sphere.radius)
+        cut_off(&sphere, r_max);
+    else if (model->kind == SHOAL_BIG_kuzmin)
+        shoal_big_kuzmin_within(r_max, &sphere.mass, &sphere.virial);
     gsl_rng_set(rng, (unsigned long)model->seed);
     const double length = model->virial_radius / sphere.virial;
     const double velocity = sqrt(model->mass / sphere.mass / length);

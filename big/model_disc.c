@@ -14,6 +14,7 @@
  */
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+#include <gsl/gsl_sf_ellint.h>
 
 #include "big/big.h"
 
@@ -37,4 +38,35 @@ void shoal_big_kuzmin(void *rng, double r_max, double toomre_q, double x[3], dou
     x[1] = R * s;
     v[0] = v_R * c - v_phi * s;
     v[1] = v_R * s + v_phi * c;
+}
+
+static double radius_of(double mass)
+{
+    return sqrt(1 / ((1 - mass) * (1 - mass)) - 1);
+}
+
+/* Two rings of radii R and R' attract with the energy -(2 / pi) K(k) / (R + R'), k^2 = 4 R R' / (R + R')^2. With the
+ * masses M = most u^2 and M' = M (1 - t^2) within them the integrand is smooth but for t^2 ln t. */
+typedef struct ring {
+    double M, R;
+} ring;
+
+static double energy_of_pair(double t, void *user)
+{
+    const ring *outer = user;
+    const double R = radius_of(outer->M * (1 - t * t)), sum = outer->R + R, k = 2 * sqrt(outer->R * R) / sum;
+    return 2 / M_PI * gsl_sf_ellint_Kcomp(fmin(k, 1 - 1e-15), GSL_PREC_DOUBLE) / sum * 2 * outer->M * t;
+}
+
+static double energy_of_ring(double u, void *user)
+{
+    const double most = *(const double *)user, M = most * u * u;
+    ring outer = {M, radius_of(M)};
+    return shoal_big_integral(energy_of_pair, &outer) * 2 * most * u;
+}
+
+void shoal_big_kuzmin_within(double r_max, double *mass, double *virial)
+{
+    *mass = 1 - 1 / sqrt(1 + r_max * r_max);
+    *virial = *mass * *mass / (2 * shoal_big_integral(energy_of_ring, mass));
 }

@@ -359,9 +359,9 @@ const shoal_key shoal_keys[] = {
           /* GSL's has 32 bits */
     REAL("big.model", "mass", "mass", NAN, POSITIVE, "1", "total mass"),
     REAL("big.model", "virial_radius", "length", NAN, POSITIVE, "1",
-          "G mass^2 / 2 |W|, W the potential energy of the model"),
+          "G mass^2 / 2 |W|, W the potential energy of the bodies, but for the noise of the draw"),
     REAL("big.model", "r_max", "", NAN, 0.1, "100; no bound where the model has an edge",
-         "bodies farther out than so many scale radii are drawn again"),
+         "no body is farther out than so many scale radii: mass and virial_radius are of what lies within"),
     VALUE("big.model", REAL, "virial_ratio", "", 0.5, 0, 10, NULL, NULL, "K / |W| of the models uniform and henon"),
     VALUE("big.model", REAL, "W0", "", 6, 0.1, 16, NULL, NULL, "central potential over sigma^2 of the model king"),
     VALUE("big.model", REAL, "toomre_q", "", 1.5, 0, 100, NULL, NULL,

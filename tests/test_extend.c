@@ -237,6 +237,25 @@ static void other_ends_are_kept_too(void **state)
     free(orbits);
 }
 
+/* The epoch of a table is that of its study; the extension has it from the file. */
+static void a_table_gives_its_epoch(void **state)
+{
+    static const char text[] =
+        "units = { time = \"yr\"; }; system = { file = \"bodies.csv\"; };\n"
+        "integrator = { name = \"mvs\"; dt = 0.02; };\n"
+        "run = { engine = \"cpu\"; threads = 1; t_start = 10.0; };\noutput = { file = \"run.h5\"; };\n";
+    char path[PATH_MAX];
+    place(path, "bodies.csv");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("# epoch: J2000.0\n# time: 10\n# units: AU, Msun, yr\nsystem,body,name,m,x,y,z,vx,vy,vz\n"
+          "0,0,star,1,0,0,0,0,0,0\n0,1,b,1e-3,1,0,0,0,6.2832,0\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    same_as_from_the_first(context_of(state), "a table", text, "t_end=20", "t_end=30");
+    unlink(path);
+}
+
 /* The config itself names the end, first of the keys of run. */
 static void an_end_in_the_file_is_kept_in_its_place(void **state)
 {
@@ -430,6 +449,7 @@ int main(void)
         cmocka_unit_test(all_monitors_go_on_together),
         cmocka_unit_test(what_came_after_the_last_whole_step_is_taken_back),
         cmocka_unit_test(other_ends_are_kept_too),
+        cmocka_unit_test(a_table_gives_its_epoch),
         cmocka_unit_test(an_end_in_the_file_is_kept_in_its_place),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(an_interrupted_extension_loses_nothing),

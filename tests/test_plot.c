@@ -304,6 +304,33 @@ static void the_end_time_is_a_value_not_an_outcome(void **state)
     free(text);
 }
 
+/* A cell of one system that ended and four that run on: those live longer than anybody knows. */
+static void systems_that_run_on_live_long(void **state)
+{
+    const long n_systems = result->n_systems;
+    char *lines[64], *rows[64];
+    int n_lines;
+
+    (void)state;
+    for (long s = 0; s < n_systems; ++s) {
+        const bool runs = s % 5 != 0;
+        result->outcome[s] = runs ? SHOAL_RUNNING : SHOAL_ENCOUNTER;
+        result->t_stop[s] = runs ? NAN : 10 + (double)(s % 7);
+    }
+    result->axes[0] = (shoal_axis){"saturn.e", N_E, false};
+    result->axes[1] = (shoal_axis){"saturn.a", N_A / 5, false};
+    result->axes[2] = (shoal_axis){"jupiter.m", 5, false};
+    result->n_axes = 3;
+    char *text = preview(&(shoal_plot_options){.terminal = true, .column = "lifetime"}, lines, 64, &n_lines);
+    const int n = map_rows(lines, n_lines, rows);
+    for (int i = 0; i < n; ++i) {
+        assert_int_equal(rows[i][10], 's');
+    }
+    free(text);
+    result->n_axes = 2;
+    fill(false);
+}
+
 /* Cells of values that are not evenly spaced stand side by side, in their order, and are labelled; those of even
  * ones are where they are. */
 static void values_stand_where_they_are_said_to(void **state)
@@ -586,7 +613,7 @@ static void survival_counts_the_ends(void **state)
     assert_float_equal(at[1], 1, 0);
     assert_float_equal(at[43], 0.75, 1e-12);
     assert_non_null(strstr(script, "set logscale x")); /* 30 to 1e4 */
-    assert_non_null(strstr(script, "'time [yr]'"));
+    assert_non_null(strstr(script, "'time since the start [yr]'"));
     free(script);
 }
 
@@ -616,7 +643,7 @@ static void survival_counts_who_ended_at_once(void **state)
  * falls to 3/4, then (two are followed at 3) to 3/8. */
 static void survival_counts_systems_while_they_are_followed(void **state)
 {
-    static const double stop[] = {1, 2, 3, 4, 0};
+    static const double stop[] = {1, NAN, 3, 4, 0};
     static const int outcome[] = {SHOAL_EJECTED, SHOAL_RUNNING, SHOAL_COLLIDED, SHOAL_SURVIVED, SHOAL_INVALID};
     const long n_systems = result->n_systems;
     double at[16];
@@ -625,6 +652,12 @@ static void survival_counts_systems_while_they_are_followed(void **state)
     result->n_systems = 5;
     memcpy(result->t_stop, stop, sizeof stop);
     memcpy(result->outcome, outcome, sizeof outcome);
+    result->n_snapshots = 0;
+    result->t_final[1] = NAN; /* nobody knows how far it is */
+    const shoal_plot_options options = {.kind = "survival", .system = -1, .script = true};
+    assert_int_equal(shoal_plot(context, result, &options, stdout), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "1 systems run on"));
+    result->t_final[1] = 2;
     char *script = script_of("survival", -1);
     result->n_systems = n_systems;
     assert_int_equal(block_of(script, "survived", 2, at, SHOAL_COUNT(at)), 4);
@@ -791,6 +824,33 @@ static void the_error_of_the_energy_leaves_out_jumps(void **state)
     free(script);
 }
 
+/* Bodies without mass have no energy: nothing is drawn, not the least error that there is. Of dates a round one is left
+ * out. */
+static void an_energy_of_zero_has_no_error(void **state)
+{
+    const shoal_plot_options options = {.kind = "energy", .system = 1, .script = true};
+
+    (void)state;
+    for (long i = 0; i < result->n_snapshots; ++i) {
+        result->snapshot_time[i] += 2450000;
+    }
+    for (long s = 0; s < result->n_systems; ++s) {
+        result->t_initial[s] = 2450000;
+    }
+    char *script = script_of("energy", 1);
+    assert_non_null(strstr(script, "'time - 2450100 [yr]'"));
+    assert_non_null(strstr(script, "(($1-2450100)/1)"));
+    free(script);
+    for (int b = 1; b < 3; ++b) {
+        for (long i = 0; i < result->n_snapshots; ++i) {
+            result->snapshot[(i * 3 + b) * SHOAL_STATE] = 0;
+        }
+        result->initial[(3 + b) * SHOAL_STATE] = 0;
+    }
+    assert_int_equal(shoal_plot(context, result, &options, stdout), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(context), "the energy starts at 0"));
+}
+
 /* Transits of body 1 that come early and late in turns, 10 time units apart. */
 static double transit_at(int i)
 {
@@ -869,8 +929,10 @@ static void transits_are_compared_with_a_line(void **state)
     add_transits(1);
     for (int i = 0; i < 4; ++i) {
         add_transit(i < 2 ? 1 : 2, 10 * i, 2);
+        add_transit(1, 7 * i, 0); /* of another star */
     }
     char *script = script_of("transits", 1);
+    assert_int_equal(block_of(script, "b0", 2, at, SHOAL_COUNT(at)), 4);
     assert_int_equal(block_of(script, "b1", 2, at, SHOAL_COUNT(at)), 4);
     assert_null(strstr(script, "$b2"));
     const double minutes = result->units.time * 525960 / (2 * M_PI) * 365.2568983263281 / 365.25;
@@ -1071,6 +1133,7 @@ int main(void)
         MAP_TEST(a_falling_sweep_grows_to_the_right_all_the_same),
         MAP_TEST(the_preview_fits_the_width),
         MAP_TEST(axes_and_legend_are_named),
+        MAP_TEST(systems_that_run_on_live_long),
         MAP_TEST(the_end_time_is_a_value_not_an_outcome),
         MAP_TEST(cells_of_several_systems_are_medians),
         MAP_TEST(values_stand_where_they_are_said_to),
@@ -1087,6 +1150,7 @@ int main(void)
         STATES_TEST(elements_without_an_ellipse_are_a_picture),
         STATES_TEST(transits_are_compared_with_a_line),
         STATES_TEST(certified_systems_are_told_apart),
+        STATES_TEST(an_energy_of_zero_has_no_error),
         STATES_TEST(the_error_of_the_energy_leaves_out_jumps),
         STATES_TEST(ends_are_stacked_and_pairs_are_complete),
         STATES_TEST(pairs_leave_out_no_column),

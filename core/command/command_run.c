@@ -294,7 +294,7 @@ bool print_summary(const shoal_result *result, const char *file, const shoal_pro
     }
     if (n > 0) {
         qsort(error, (size_t)n, sizeof *error, compare_doubles);
-        printf("|dE/E|         median %.2g, largest %.2g", error[n / 2], error[n - 1]);
+        printf("|dE/E|         median %.2g, largest %.2g", (error[(n - 1) / 2] + error[n / 2]) / 2, error[n - 1]);
         long n_large = 0;
         while (n_large < n && error[n - 1 - n_large] > 1e-3) {
             n_large++;

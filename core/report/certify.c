@@ -296,7 +296,7 @@ static void print_errors(const shoal_certified *c, const double *dE, const char 
             room[n++] = fabs(dE[i]);
     qsort(room, (size_t)n, sizeof *room, ascending);
     if (n > 0)
-        fprintf(out, "%s%.2g (largest %.2g)", name, room[n / 2], room[n - 1]);
+        fprintf(out, "%s%.2g (largest %.2g)", name, (room[(n - 1) / 2] + room[n / 2]) / 2, room[n - 1]);
 }
 
 /* The verdict says nothing of them. */

@@ -61,7 +61,7 @@ static const struct style {
     {SHOAL_EJECTED, 'E', {0, 0, 0}},        {SHOAL_COLLIDED, 'C', {204, 121, 167}},
     {SHOAL_HIT_STAR, 'S', {86, 180, 233}},  {SHOAL_ENCOUNTER, 'e', {213, 94, 0}},
     {SHOAL_CROSSED, 'x', {230, 159, 0}},    {SHOAL_STEP_UNDERFLOW, 'u', {128, 64, 64}},
-    {SHOAL_NONFINITE, '?', {255, 0, 255}},  {SHOAL_INVALID, '!', {255, 255, 255}},
+    {SHOAL_NONFINITE, '?', {255, 0, 255}},  {SHOAL_INVALID, '!', {221, 204, 119}},
     {SHOAL_INACCURATE, 'i', {0, 0, 128}},   {SHOAL_BUDGET, 'b', {128, 128, 0}},
     {SHOAL_SURVIVED, 's', {204, 226, 245}},
 };
@@ -277,8 +277,10 @@ static shoal_status choose_axes(shoal_context *context, plot_map *map)
         n *= result->axes[k].count;
     }
     if (n != result->n_systems) {
-        return shoal_fail(context, SHOAL_E_INPUT, "the axes of this result do not multiply to its %ld systems",
-                          result->n_systems);
+        return shoal_fail(
+            context, SHOAL_E_INPUT,
+            "map: the axes of this result have other places than its %ld systems; shoal merge joins shards",
+            result->n_systems);
     }
     bool is_size[2];
     for (int k = 0; k < 2; ++k) {
@@ -299,9 +301,12 @@ static bool shows_outcome(const plot_map *map, int outcome)
                                      : (!map->all_values || outcome == SHOAL_INVALID) && style_of(outcome);
 }
 
-/* The value to colour a system by, NaN = none. */
+/* The value to colour a system by, NaN = none. Nobody knows the lifetime of a system that runs on: it is long. */
 static double value_of(const plot_map *map, long system)
 {
+    if (map->start && map->result->outcome[system] == SHOAL_RUNNING) {
+        return INFINITY;
+    }
     const double value = map->start ? fabs(map->column[system] - map->start[system]) : map->column[system];
 
     return map->logarithm ? log10(fabs(value)) : value;
@@ -380,7 +385,8 @@ static void fill_cells(plot_map *map, long width, long height)
                 for (long x = x0; x < x1; ++x) {
                     for (long k = 0; k < per_cell; ++k) {
                         const long system = x * map->x.stride + y * map->y.stride + k;
-                        const int outcome = result->outcome[system];
+                        const int runs = map->start && result->outcome[system] == SHOAL_RUNNING,
+                                  outcome = runs ? SHOAL_SURVIVED : result->outcome[system];
                         n_all++;
                         if (shows_outcome(map, outcome)) {
                             n_outcome[outcome]++;
@@ -403,6 +409,9 @@ static void fill_cells(plot_map *map, long width, long height)
             map->value[cell] = NAN;
             if (n > 0) {
                 map->value[cell] = median(map, n);
+                if (isinf(map->value[cell])) {
+                    map->kind[cell] = SHOAL_SURVIVED;
+                }
             }
         }
     }

@@ -78,8 +78,13 @@ unsigned shoal_plot_outcome_colour(int outcome);
 void shoal_plot_begin(FILE *script, const shoal_plot_options *options, double width_mm, double height_mm);
 /* "set xlabel 'time [yr]'": axis is x or y. */
 void shoal_plot_label(FILE *script, char axis, const char *name, const char *unit);
-/* Label and numbers of a linear axis of times up to `latest`; returns what to divide them by: 1, 1e3, 1e6, ... */
-double shoal_plot_times(FILE *script, const shoal_result *result, double latest);
+/* Label and numbers of a linear axis of times, which are drawn in units of 1, 1e3, 1e6, ... and, where they are much
+ * larger than their span, from a round one of them on. */
+typedef struct shoal_plot_time {
+    double from, unit;
+    char of[64]; /* "(($1-from)/unit)" */
+} shoal_plot_time;
+shoal_plot_time shoal_plot_times(FILE *script, const shoal_result *result, double earliest, double latest);
 /* Numbers of a logarithmic axis as powers of ten. */
 void shoal_plot_logarithmic(FILE *script, char axis);
 /* 1, 2 or 5 times a power of ten, not below x: from tic to tic. */

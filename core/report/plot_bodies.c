@@ -80,7 +80,7 @@ static void plot_bodies(FILE *script, const shoal_result *result, long system, c
 
 /* What the panels of elements hold. */
 typedef struct elements {
-    double least, most[3], latest; /* of a, of a e inc, of the time */
+    double least, most[3], earliest, latest; /* of a, of a e inc, of the time */
     bool any_unbound;
 } elements;
 
@@ -108,7 +108,8 @@ static bool write_elements(FILE *script, const shoal_result *result, long system
             }
             fprintf(script, "%.17g %.17g %.17g %.17g\n", time, a, orbit->e, inc);
             any_unbound |= !bound;
-            found->latest = fmax(found->latest, fabs(time));
+            found->earliest = fmin(found->earliest, time);
+            found->latest = fmax(found->latest, time);
             found->least = fmin(found->least, a);
             found->most[0] = fmax(found->most[0], a);
             found->most[1] = fmax(found->most[1], fmin(orbit->e, MOST_E));
@@ -143,8 +144,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
                                  FILE *script)
 {
     static const char *const quantities[] = {"a", "e", "inc"};
-    elements found = {.least = INFINITY};
-    char how[64];
+    elements found = {.least = INFINITY, .earliest = INFINITY, .latest = -INFINITY};
+    char how[112];
     long system, n = 0;
     orbits o;
 
@@ -170,12 +171,12 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     for (int q = 0; q < SHOAL_COUNT(found.most); ++q) {
         shoal_plot_label(script, 'y', quantities[q], q == 0 ? result->units.length_name : q == 2 ? "deg" : "");
         scale_elements(script, &found, q);
-        const double unit = shoal_plot_times(script, result, found.latest);
+        const shoal_plot_time axis = shoal_plot_times(script, result, found.earliest, found.latest);
         fputs(q < 2 ? "unset xlabel\nset format x ''\nplot " : "plot ", script);
         if (q == 1 && found.any_unbound) {
             fputs("1 with lines dt 3 lc rgb 'black' notitle, \\\n  ", script);
         }
-        snprintf(how, sizeof how, "using ($1/%g):%d with lines", unit, q + 2);
+        snprintf(how, sizeof how, "using %s:%d with lines", axis.of, q + 2);
         plot_bodies(script, result, system, "b", how, q == 0 ? o.unbound : NULL);
         fputc('\n', script);
     }

@@ -74,8 +74,8 @@ static void draw_times(const shoal_certified *c, const shoal_result *result, FIL
         }
         fputs("EOD\n", script);
     }
-    shoal_plot_label(script, 'x', "time in the run", result->units.time_name);
-    shoal_plot_label(script, 'y', "time in another", result->units.time_name);
+    shoal_plot_label(script, 'x', "time since the start, in the run", result->units.time_name);
+    shoal_plot_label(script, 'y', "in another", result->units.time_name);
     least = most > 0 ? least : 0.1;
     most = most > 0 ? most : 1;
     shoal_plot_logarithmic(script, 'x');

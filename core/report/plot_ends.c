@@ -8,6 +8,7 @@
  * Scand. J. Stat. 5, 141). S + sum F_k = 1. Systems that were only followed for a while (survived, running, out of
  * budget) count until then; if all were followed to one end, these are plain fractions. Systems that could not start
  * are left out. The same for bodies, which are followed until they are gone or their system is not followed any more.
+ * How far a system is that still runs, an interrupted run's file says, or its last snapshot.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -46,21 +47,52 @@ static void lose_body(const shoal_result *result, end *ends, long system, double
     }
 }
 
+/* How long each system was followed, NaN if nobody knows; malloc'd, NULL without memory. */
+static double *read_lengths(const shoal_result *result)
+{
+    double *length = malloc((size_t)result->n_systems * sizeof *length);
+
+    for (long s = 0; length && s < result->n_systems; ++s) {
+        const bool runs = result->outcome[s] == SHOAL_RUNNING;
+        length[s] = fabs((runs ? result->t_final[s] : result->t_stop[s]) - result->t_initial[s]);
+    }
+    for (long i = 0; length && i < result->n_snapshots; ++i) {
+        const long s = (long)result->snapshot_system[i];
+        if (result->outcome[s] == SHOAL_RUNNING) {
+            length[s] = fmax(length[s], fabs(result->snapshot_time[i] - result->t_initial[s]));
+        }
+    }
+    return length;
+}
+
 /* The systems that ran, or their bodies but the first, in order of time; malloc'd, NULL with a message if there are
  * none. */
 static end *read_ends(shoal_context *context, const shoal_result *result, bool bodies, long *n)
 {
     const int n_each = bodies ? result->n_bodies - 1 : 1;
     const long n_all = result->n_systems * n_each;
+    long unknown = 0;
     end *ends = malloc((size_t)n_all * sizeof *ends);
+    double *length = read_lengths(result);
 
-    if (!ends) {
+    if (!ends || !length) {
         shoal_fail(context, SHOAL_E_MEMORY, "out of memory for the ends of %ld systems", result->n_systems);
+        free(length);
+        free(ends);
         return NULL;
     }
     for (long i = 0; i < n_all; ++i) {
         const long s = i / n_each;
-        ends[i] = (end){fabs(result->t_stop[s] - result->t_initial[s]), bodies ? SHOAL_SURVIVED : result->outcome[s]};
+        unknown += result->outcome[s] == SHOAL_RUNNING && isfinite(result->t_initial[s]) && isnan(length[s]);
+        ends[i] = (end){length[s], bodies ? SHOAL_SURVIVED : result->outcome[s]};
+    }
+    free(length);
+    if (unknown > 0) {
+        shoal_fail(context, SHOAL_E_INPUT,
+                   "%ld systems run on, and nothing says how far they are: there are snapshots with output.interval",
+                   unknown / n_each);
+        free(ends);
+        return NULL;
     }
     for (long e = 0; bodies && e < result->n_events; ++e) {
         lose_body(result, ends, result->event_system[e], result->event_time[e], result->event[e], result->event_a[e],
@@ -108,7 +140,7 @@ static bool time_axis(FILE *script, const shoal_result *result, double from, dou
 {
     const bool logarithmic = to > 100 * from;
 
-    shoal_plot_label(script, 'x', "time", result->units.time_name);
+    shoal_plot_label(script, 'x', "time since the start", result->units.time_name);
     if (logarithmic) {
         shoal_plot_logarithmic(script, 'x');
     } else {

@@ -109,7 +109,8 @@ static long read_errors(const shoal_result *result, long only, sample *samples, 
         for (; samples[next].is_event && samples[i].there < left; ++next, --left) {
             jump += samples[next].value;
         }
-        samples[i].value = fmax(fabs((samples[i].value - start) / fabs(start) - jump), DBL_EPSILON / 2);
+        const double error = fabs((samples[i].value - start) / fabs(start) - jump);
+        samples[i].value = error < DBL_EPSILON / 2 ? DBL_EPSILON / 2 : error;
     }
     for (long i = 0; i < n; ++i) {
         const bool is_start = samples[i].time == result->t_initial[samples[i].system];
@@ -120,27 +121,41 @@ static long read_errors(const shoal_result *result, long only, sample *samples, 
     return n_errors;
 }
 
-/* The median of the systems at each time that several of them share; sorts the samples anew. */
-static void write_median(FILE *script, sample *samples, long n)
+/* Whether there is a snapshot of the system (of any if it is -1) after its start. */
+static bool has_later(const shoal_result *result, long only)
 {
+    bool has = false;
+    for (long i = 0; i < result->n_snapshots && !has; ++i) {
+        const long s = (long)result->snapshot_system[i];
+        has = (only < 0 || s == only) && result->snapshot_time[i] != result->t_initial[s];
+    }
+    return has;
+}
+
+/* The median of the systems at each time that several of them share; returns how many times. Sorts the samples anew. */
+static long write_median(FILE *script, sample *samples, long n)
+{
+    long n_shared = 0;
     qsort(samples, (size_t)n, sizeof *samples, by_time);
     for (long i = 0, next; i < n; i = next) {
         const double time = samples[i].time, near = shoal_result_same_time(time, samples[i].way);
         for (next = i + 1; next < n && samples[next].time - time <= near; ++next) {
         }
         if (next - i > 1) {
+            n_shared++;
             qsort(samples + i, (size_t)(next - i), sizeof *samples, by_value);
             fprintf(script, "%.17g %.17g\n", time,
                     0.5 * (samples[(i + next - 1) / 2].value + samples[(i + next) / 2].value));
         }
     }
+    return n_shared;
 }
 
 shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                                FILE *script)
 {
     long only = -1, drawn = -1, n;
-    double latest = 0;
+    double earliest = INFINITY, latest = -INFINITY;
     bool shown = false;
 
     if (options->system >= 0 || result->n_systems == 1) {
@@ -161,7 +176,10 @@ shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *resul
     free(bodies);
     if (n == 0) {
         free(samples);
-        return shoal_fail(context, SHOAL_E_INPUT, "energy: there are no snapshots; add output.interval to the config");
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          has_later(result, only)
+                              ? "energy: no snapshot has an error of the energy: the energy starts at 0"
+                              : "energy: there are no snapshots; add output.interval to the config");
     }
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 64);
     fputs("$systems << EOD\n", script);
@@ -174,22 +192,25 @@ shoal_status shoal_plot_energy(shoal_context *context, const shoal_result *resul
         if (shown) {
             fprintf(script, "%s%.17g %.17g\n", first && i > 0 ? "\n" : "", samples[i].time, samples[i].value);
         }
-        latest = fmax(latest, fabs(samples[i].time));
+        earliest = fmin(earliest, samples[i].time);
+        latest = fmax(latest, samples[i].time);
     }
     fputs("EOD\n", script);
-    const double unit = shoal_plot_times(script, result, latest);
+    const shoal_plot_time axis = shoal_plot_times(script, result, earliest, latest);
     shoal_plot_logarithmic(script, 'y');
     shoal_plot_label(script, 'y', "|dE / E|", "");
     fputs("unset mytics\nset key above horizontal\n", script);
     if (only < 0) {
         fputs("$median << EOD\n", script);
-        write_median(script, samples, n);
-        fprintf(script,
-                "EOD\nplot $systems using ($1/%g):2 with lines lw 0.5 lc rgb '#b0b0b0' title 'systems', \\\n"
-                "  $median using ($1/%g):2 with lines lw 2 lc rgb '#%06x' title 'median'\n",
-                unit, unit, shoal_plot_colour(0));
+        const bool shared = write_median(script, samples, n) > 0;
+        fprintf(script, "EOD\nplot $systems using %s:2 with lines lw 0.5 lc rgb '#b0b0b0' title 'systems'", axis.of);
+        if (shared) {
+            fprintf(script, ", \\\n  $median using %s:2 with lines lw 2 lc rgb '#%06x' title 'median'", axis.of,
+                    shoal_plot_colour(0));
+        }
+        fputc('\n', script);
     } else {
-        fprintf(script, "plot $systems using ($1/%g):2 with lines lc rgb '#%06x' title 'system %lld'\n", unit,
+        fprintf(script, "plot $systems using %s:2 with lines lc rgb '#%06x' title 'system %lld'\n", axis.of,
                 shoal_plot_colour(0), (long long)result->id[only]);
     }
     free(samples);

@@ -53,7 +53,7 @@ static bool has_transits(const shoal_result *result)
 {
     const shoal_log *log = shoal_result_log(result, "transits");
     const double *in = log ? shoal_log_values(log, "system") : NULL, *of = log ? shoal_log_values(log, "body") : NULL;
-    for (int b = 1; of && b < result->n_bodies; ++b) {
+    for (int b = 0; of && b < result->n_bodies; ++b) {
         int n = 0;
         for (long i = 0; i < log->n_rows; ++i) {
             n += in[i] == 0 && (int)of[i] == b;
@@ -153,17 +153,26 @@ void shoal_plot_label(FILE *script, char axis, const char *name, const char *uni
     fputs(" noenhanced\n", script);
 }
 
-double shoal_plot_times(FILE *script, const shoal_result *result, double latest)
+shoal_plot_time shoal_plot_times(FILE *script, const shoal_result *result, double earliest, double latest)
 {
+    enum { FAR = 20 }; /* spans */
     static const char *const thousands[] = {"", "10\u00b3 ", "10\u2076 ", "10\u2079 "};
     const int most = SHOAL_COUNT(thousands) - 1;
-    const int k = latest < 1e5 ? 0 : latest < pow(1000, most) ? (int)(log10(latest) / 3) : most;
-    char unit[32];
+    const double span = latest - earliest, step = shoal_plot_step(span), end = fmax(fabs(earliest), fabs(latest));
+    const bool far = span > 0 && end > FAR * span;
+    const double size = far ? span : end;
+    const int k = size < 1e5 ? 0 : size < pow(1000, most) ? (int)(log10(size) / 3) : most;
+    shoal_plot_time axis = {far ? step * floor(earliest / step) : 0, pow(1000, k), ""};
+    char unit[32], name[48] = "time";
 
+    snprintf(axis.of, sizeof axis.of, "(($1-%.17g)/%g)", axis.from, axis.unit);
+    if (far) {
+        snprintf(name, sizeof name, "time - %.15g", axis.from);
+    }
     snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
-    shoal_plot_label(script, 'x', "time", unit);
-    fprintf(script, "set format x '%%g'\nset xtics %.17g\n", shoal_plot_step(latest / pow(1000, k) / 5));
-    return pow(1000, k);
+    shoal_plot_label(script, 'x', name, unit);
+    fprintf(script, "set format x '%%g'\nset xtics %.17g\n", shoal_plot_step(size / axis.unit / 5));
+    return axis;
 }
 
 void shoal_plot_logarithmic(FILE *script, char axis)

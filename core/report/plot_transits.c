@@ -53,7 +53,7 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
     if (status == SHOAL_OK) {
         status = shoal_units_init(context, NULL, NULL, "min", NAN, &minutes);
     }
-    for (int b = 1; status == SHOAL_OK && b < result->n_live[system]; ++b) {
+    for (int b = 0; status == SHOAL_OK && b < result->n_live[system]; ++b) {
         const size_t n = read_transits(result, system, b, number, time, off);
         n_panels += n > 2;
         for (size_t i = 0; n > 2 && i < n; ++i) {
@@ -69,13 +69,12 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
     if (status == SHOAL_OK) {
         const double height = 18 + 24 * n_panels;
         shoal_plot_begin(script, options, SHOAL_COLUMN_MM, height);
-        fprintf(
-            script,
-            "set multiplot layout %d,1 margins 0.19,0.93,%g,%g spacing 0,%g\nset key top left\nset format y '%%4g'\n"
-            "set xrange [%.17g:%.17g]\n",
-            n_panels, 12 / height, 1 - 4 / height, 2 / height, earliest, latest);
+        fprintf(script,
+                "set multiplot layout %d,1 margins 0.19,0.93,%g,%g spacing 0,%g\nset key top left\n"
+                "set format y '%%4g'\n",
+                n_panels, 12 / height, 1 - 4 / height, 2 / height);
     }
-    for (int b = 1; status == SHOAL_OK && b < result->n_live[system]; ++b) {
+    for (int b = 0; status == SHOAL_OK && b < result->n_live[system]; ++b) {
         const size_t n = read_transits(result, system, b, number, time, off);
         double most = 0;
         if (n < 3) {
@@ -90,12 +89,14 @@ shoal_status shoal_plot_transits(shoal_context *context, const shoal_result *res
         most = most > 0 ? most : 1;
         fputs("EOD\n", script);
         shoal_plot_label(script, 'y', "O - C", "min");
-        shoal_plot_label(script, 'x', "time", result->units.time_name);
-        fputs(++drawn < n_panels ? "unset xlabel\nset format x ''\n" : "set format x '%.6g'\n", script);
+        const shoal_plot_time axis = shoal_plot_times(script, result, earliest, latest);
+        fputs(++drawn < n_panels ? "unset xlabel\nset format x ''\n" : "", script);
+        fprintf(script, "set xrange [%.17g:%.17g]\n", (earliest - axis.from) / axis.unit,
+                (latest - axis.from) / axis.unit);
         fprintf(script, "set yrange [%.9g:%.9g]\nset ytics %.9g\n", -1.2 * most, 1.6 * most,
                 shoal_plot_step(most / 1.5));
-        fprintf(script, "plot $b%d using 1:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x' title ", b,
-                shoal_plot_colour(b - 1));
+        fprintf(script, "plot $b%d using %s:2 with linespoints pt 7 ps 0.5 lc rgb '#%06x' title ", b, axis.of,
+                shoal_plot_colour(b + 6));
         shoal_plot_quote(script, result->body_name[b]);
         fputs("\n", script);
     }

@@ -59,6 +59,7 @@ shoal_status shoal_begin_save(const shoal_study *study, shoal_result *result)
 static bool copy_names(shoal_study *study, const shoal_result *from)
 {
     study->seed = from->seed;
+    memcpy(study->epoch, from->epoch, sizeof study->epoch); /* which may be that of the table */
     study->n_axes = from->n_axes;
     memcpy(study->axes, from->axes, sizeof study->axes);
     study->body_name = malloc((size_t)from->n_bodies * sizeof *study->body_name);

@@ -228,8 +228,11 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
     shoal_status status = extension ? shoal_store_read(context, options->file, &extension->from)
                                     : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (!status && !extension->from->complete)
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: its run has not ended: the command that began it goes on",
-                            options->file);
+        status = shoal_fail(
+            context, SHOAL_E_INPUT,
+            "%s: some of its systems run on, or are in other shards: the command that began it goes on, "
+            "shoal merge joins shards",
+            options->file);
     if (!status)
         status = shoal_result_check_run(context, extension->from, options->file);
     if (!status && strcmp(extension->from->version, shoal_version()) != 0)

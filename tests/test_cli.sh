@@ -161,6 +161,21 @@ run 0 run study.cfg --force output.file=steep.h5 integrator.dt=0.05 --quiet
     wrong "no warning: $err"
 end
 
+begin cli_forces_that_do_little
+cat >grain.cfg <<'END'
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "d"; m = 0.0; a = 1.0; e = 0.2; } ); };
+integrator = { name = "mvs"; dt = 0.2; };
+forces = ( { name = "radiation"; beta = 0.5; drag = false; } );
+run = { t_end = 2.0; };
+END
+run 0 run grain.cfg output.file=grain.h5 --quiet --no-plot
+case $err in "shoal: warning: radiation: beta = 0.5: mvs "*) ;; *) wrong "no warning: $err" ;; esac
+run 0 run grain.cfg output.file=grain.h5 --quiet --no-plot --force system.bodies.d.m=1e-9
+case $err in *"radiation acts on bodies without mass, and there are none"*) ;; *) wrong "no warning: $err" ;; esac
+run 0 run grain.cfg output.file=grain.h5 --quiet --no-plot --force 'integrator={ name="gauss_radau"; }'
+[ -z "$err" ] || wrong "a warning: $err"
+end
+
 begin cli_events
 run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --no-plot
 fewer=$(printf '%s\n' "$out" | awk '/^fewer bodies/ { print $3 }')

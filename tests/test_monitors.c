@@ -551,6 +551,22 @@ static void an_unperturbed_planet_does_not_drift(void **state)
     print_message("drift of the mean motion of a lone planet: at most %.1e\n", worst);
 }
 
+/* A run whose steps are used up within the second half: what is left of it has no average. */
+static void half_a_half_has_no_drift(void **state)
+{
+    const shoal_body bodies[3] = {{.m = 1}, {.m = 1e-4, .x = 1, .vy = 1.02}, {.m = 1e-4, .x = -3, .vy = -0.6}};
+    for (int whole = 0; whole < 2; whole++) {
+        const shoal_options options = {.propagator = "mvs",
+                                       .t_end = 600.0,
+                                       .dt = 0.2,
+                                       .max_steps = whole ? 3000 : 2600,
+                                       MONITORS({.name = "mean_motion_drift"})};
+        double drift, motion;
+        drift_of(context_of(state), 3, bodies, &options, &drift, &motion);
+        assert_true(isfinite(motion) && isfinite(drift) == whole);
+    }
+}
+
 /* The Jacobi mean motion of the outer planet counts the inner one's mass; default body: the last. A planet that is
  * pulled about drifts, one that is left alone less. */
 static void the_drift_tells_chaos_from_order(void **state)
@@ -932,6 +948,7 @@ int main(void)
         cmocka_unit_test(the_star_has_no_encounters),
         cmocka_unit_test(hill_stable_pairs_never_meet_and_overlapping_ones_do),
         cmocka_unit_test(an_unperturbed_planet_does_not_drift),
+        cmocka_unit_test(half_a_half_has_no_drift),
         cmocka_unit_test(the_drift_tells_chaos_from_order),
         cmocka_unit_test(survivors_and_broken_systems),
         cmocka_unit_test(a_pericentre_inside_a_step_hits_the_star),

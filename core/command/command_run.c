@@ -181,8 +181,57 @@ void print_study(const shoal_study *study)
     putchar('\n');
 }
 
+static double setting_of(const shoal_plug_options *plug, const char *name)
+{
+    for (int i = 0; i < plug->n_settings; ++i) {
+        if (strcmp(plug->settings[i].name, name) == 0) {
+            return plug->settings[i].value;
+        }
+    }
+    return NAN;
+}
+
+/* Whether a body of a system has no mass. */
+static bool has_dust(const shoal_ensemble *ensemble)
+{
+    for (long s = 0; s < ensemble->n_systems; ++s) {
+        for (int b = 1; b < ensemble->n_bodies; ++b) {
+            if (*shoal_ensemble_body(ensemble, b, SHOAL_M, s) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+#define STRONG_RADIATION 0.3 /* beta; below it the error of e in 30 steps an orbit is 1 % of it or less */
+
+/* Forces that act on nobody; radiation that is no small perturbation of the orbits that a map knows. */
+static void warn_of_forces(const shoal_study *study, FILE *out, const char *before)
+{
+    const shoal_options *options = &study->options;
+    const shoal_propagator *propagator = shoal_propagator_find(study->context, options->propagator);
+    for (int i = 0; i < options->n_forces; ++i) {
+        const shoal_plug_options *force = &options->forces[i];
+        const bool radiates = strcmp(force->name, "radiation") == 0,
+                   on_dust = radiates || strcmp(force->name, "gas_drag") == 0;
+        const double beta = setting_of(force, "beta"), body = setting_of(force, "body");
+        if (on_dust && !(body > 0) && !has_dust(study->ensemble)) {
+            fprintf(out, "%s%s acts on bodies without mass, and there are none: it does nothing without 'body'\n",
+                    before, force->name);
+        }
+        if (radiates && beta > STRONG_RADIATION && propagator && propagator->first_body == 1) {
+            fprintf(out,
+                    "%sradiation: beta = %g: %s takes orbits about the whole mass, and its error grows as "
+                    "beta / (1 - beta): compare with gauss_radau\n",
+                    before, beta, propagator->name);
+        }
+    }
+}
+
 void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
+    warn_of_forces(study, out, before);
     if (study->findings.n_invalid > 0) {
         fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
                 study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,

@@ -786,6 +786,15 @@ for end in tipsy phigrape; do
     is "$(body_of back.csv)" "1e10 8e3 2.2499676e-4 1.9555844e9"
 done
 [ "$(tail -n 1 km_s.phigrape)" = "1 10000000000 8 0 0 0 220 0" ] || wrong "km_s.phigrape: $(cat km_s.phigrape)"
+# one system of several, to formats that have room for one
+run 0 convert two.csv seven.csv --system 7 --units AU,Msun,G=1
+for format in phigrape tipsy gadget; do
+    run 0 convert two.csv "seven.$format" --to $format --system 7 --units AU,Msun,G=1 --quiet
+    run 0 convert "seven.$format" back.csv -F --quiet
+    awk -F , '/^[0-9]/ { for (i = 4; i <= 10; i++) if (NR == FNR) x[$2, i] = $i
+        else if (($i - x[$2, i]) ^ 2 > 1e-13) exit 1 } /^[0-9]/ { n++ } END { exit n != 6 }' seven.csv back.csv ||
+        wrong "$format: $(cat seven.csv back.csv)"
+done
 refused 2 "expected files" convert two.csv
 refused 2 "expected a file of tipsy's or gadget's format" convert two.csv x.csv --components gas
 refused 2 'did you mean "swarm"' convert two.csv x.csv --from swram

@@ -221,13 +221,17 @@ static shoal_status read_input(shoal_context *context, convert_options *options,
     return status == SHOAL_OK ? shoal_table_check(table) : status;
 }
 
-/* Keep one system alone. */
+/* Keep one system alone, and its bodies: formats of one big system write all that there are. */
 static shoal_status choose_system(shoal_table *table, long id)
 {
     for (long s = 0; s < table->n_systems; ++s) {
         if (table->systems[s].id == id) {
             shoal_table_move_system(table, 0, s);
+            shoal_table_system *const system = &table->systems[0];
+            memmove(table->bodies, table->bodies + system->first, (size_t)system->n_bodies * sizeof *table->bodies);
+            system->first = 0;
             table->n_systems = 1;
+            table->n_bodies = system->n_bodies;
             return SHOAL_OK;
         }
     }

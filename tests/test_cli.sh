@@ -1030,6 +1030,33 @@ done
 run 0 convert dust_copy.h5 dust.csv
 [ "$err" = "shoal: note: the run of dust_copy.h5 had the forces gr, radiation: a study of dust.csv must name them" ] ||
     wrong "notes: $err"
+# a body that is gone keeps its place, which the force's name means
+printf '%s\n' 'system = { bodies = ( { name = "star"; m = 1.0; }, { name = "b"; m = 1e-3; r = 0.05; a = 1.0; },
+        { name = "c"; m = 1e-3; r = 0.05; a = 1.05; l = 0.2; }, { name = "grain"; m = 0.0; a = 3.0; e = 0.1; },
+        { name = "d"; m = 1e-4; a = 6.0; e = 0.1; } ); };' \
+    'forces = ( { name = "radiation"; beta = 0.3; body = "grain"; } );' 'integrator = { name = "gauss_radau"; };' \
+    'monitors = ( { name = "stop_on_collision"; action = "merge"; } );' 'run = { t_end = 10.0; engine = "cpu"; };' \
+    >gone.cfg
+run 0 run gone.cfg --quiet
+run 0 query gone.h5 --systems-table --where 'n_final == 4'
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 2 ] || wrong "no merger: $out"
+run 0 query gone.h5 --elements
+elements=$out
+run 0 convert gone.h5 gone_copy.h5
+[ -z "$err" ] || wrong "notes: $err"
+run 0 query gone_copy.h5 --elements
+[ "$out" = "$elements" ] || wrong "after a merger: $out, not $elements"
+run 0 query gone.h5
+states=$out
+run 0 query gone_copy.h5
+[ "$out" = "$states" ] || wrong "after a merger: $out, not $states"
+run 0 query gone_copy.h5 --systems-table --where 'n_final == 4'
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 2 ] || wrong "bodies of the copy: $out"
+for file in gone.h5 gone_copy.h5; do
+    run 0 convert $file gone.csv -F
+    case $err in *"1 systems have lost bodies"*) ;; *) wrong "notes: $err" ;; esac
+    [ "$(grep -c '^0,' gone.csv)" -eq 4 ] || wrong "$file: $(cat gone.csv)"
+done
 refused 2 "no run made it" run --extend 2 dust_copy.h5
 refused 2 "no run made it" rerun dust_copy.h5 --system 0
 end

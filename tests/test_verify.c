@@ -117,7 +117,7 @@ static void gone_bodies(void **state)
     b->final[35 + 1] = a->final[35 + 1];
     assert_true(compare(at, a, b, &options, &text));
     free(text);
-    assert_int_equal(shoal_table_from_result(a, (bool[]){true, true}, SHOAL_QUERY_FINAL, 0, &table), SHOAL_OK);
+    assert_int_equal(shoal_table_from_result(a, (bool[]){true, true}, SHOAL_QUERY_FINAL, 0, false, &table), SHOAL_OK);
     assert_int_equal(table.n_systems, 2);
     assert_int_equal(table.systems[1].n_bodies, 2);
     assert_true(table.bodies[4].x == 2);

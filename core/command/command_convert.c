@@ -371,6 +371,7 @@ int convert_main(int argc, char **argv)
     if ((code = check_options(context, &options, &to)) != EXIT_OK) {
         goto fail;
     }
+    options.read.keep_gone = !to->write;
     shoal_status status = read_input(context, &options, &table);
     if (status != SHOAL_OK) {
         code = failed_input(context, status);

@@ -64,7 +64,7 @@ static shoal_status read_result(shoal_table *table, const shoal_result *result, 
     shoal_status status = chosen ? shoal_select_systems(table->context, result, &of, chosen)
                                  : shoal_table_no_memory(table);
     if (!status)
-        status = shoal_table_from_result(result, chosen, options->which, options->time, table);
+        status = shoal_table_from_result(result, chosen, options->which, options->time, options->keep_gone, table);
     for (long s = 0; s < result->n_systems && !status; s++)
         n_chosen += chosen[s];
     free(chosen);

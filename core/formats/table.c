@@ -220,12 +220,14 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
         const shoal_table_system *system = &table->systems[s];
         double *row = result->initial + (size_t)s * n_bodies * SHOAL_STATE;
         result->id[s] = system->id;
-        result->n_live[s] = result->n_final[s] = system->n_bodies;
+        result->n_live[s] = system->n_bodies;
+        result->n_final[s] = 0;
         result->t_initial[s] = result->t_final[s] = isnan(system->time) ? 0 : system->time;
         for (int i = 0; i < system->n_bodies; i++) {
             const shoal_body *b = &table->bodies[system->first + i];
             memcpy(row + i * SHOAL_STATE, (double[SHOAL_STATE]){b->m, b->x, b->y, b->z, b->vx, b->vy, b->vz},
                    SHOAL_STATE * sizeof *row);
+            result->n_final[s] += !isnan(b->x);
             if (result->radius)
                 result->radius[(size_t)s * n_bodies + (size_t)i] = b->r;
         }
@@ -234,8 +236,9 @@ shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **made
     return SHOAL_OK;
 }
 
-/* Those bodies of a system that are there, if they are two at least: others may be gone, or not known yet. */
-static shoal_status add_row(const shoal_result *result, long s, double time, const double *row, shoal_table *table)
+/* Those bodies of a system that are there, or all, if two at least are there: others may be gone, or not known yet. */
+static shoal_status add_row(const shoal_result *result, long s, double time, const double *row, bool keep_gone,
+                            shoal_table *table)
 {
     int n_there = 0;
     for (int b = 0; b < result->n_live[s]; b++)
@@ -246,7 +249,7 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
     for (int c = 0; c < table->n_columns && n_there >= 2 && !status; c++)
         status = shoal_table_add_number(table, c, result->columns[c].value[s]);
     for (int b = 0; b < result->n_live[s] && n_there >= 2 && !status; b++, row += SHOAL_STATE)
-        if (!isnan(row[1]))
+        if (keep_gone || !isnan(row[1]))
             status = shoal_table_add_body(table, result->body_name[b],
                                           &(shoal_body){.m = row[0],
                                                         .r = isnan(radius[b]) ? 0 : radius[b],
@@ -260,7 +263,7 @@ static shoal_status add_row(const shoal_result *result, long s, double time, con
 }
 
 shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which,
-                                     double time, shoal_table *table)
+                                     double time, bool keep_gone, shoal_table *table)
 {
     const size_t size = (size_t)result->n_bodies * SHOAL_STATE;
     shoal_status status = SHOAL_OK;
@@ -282,14 +285,14 @@ shoal_status shoal_table_from_result(const shoal_result *result, const bool *cho
         for (long s = 0; s < result->n_systems && !status; s++)
             if (row[s] >= 0 && chosen[s])
                 status = add_row(result, s, result->snapshot_time[row[s]], result->snapshot + (size_t)row[s] * size,
-                                 table);
+                                 keep_gone, table);
         free(row);
     } else {
         const bool initial = which == SHOAL_QUERY_INITIAL;
         for (long s = 0; s < result->n_systems && !status; s++)
             if (chosen[s])
                 status = add_row(result, s, (initial ? result->t_initial : result->t_final)[s],
-                                 (initial ? result->initial : result->final) + (size_t)s * size, table);
+                                 (initial ? result->initial : result->final) + (size_t)s * size, keep_gone, table);
     }
     if (!status && table->n_systems == 0)
         status = shoal_fail(table->context, SHOAL_E_INPUT, "%s: expected at least one system with such a state",

@@ -74,9 +74,9 @@ void shoal_table_release_columns(shoal_table *table);
 shoal_status shoal_table_to_result(const shoal_table *table, shoal_result **result);
 /* The initial or final states of a result, or its snapshots at a time, of those systems that are chosen [n_systems].
  * Systems that have none are left out (refused: all), bodies that are gone too: those behind them move up, and bear
- * the names of their places. */
+ * the names of their places. keep_gone: they stay, without a state (NaN), for shoal_table_to_result. */
 shoal_status shoal_table_from_result(const shoal_result *result, const bool *chosen, shoal_query_state which,
-                                     double time, shoal_table *table);
+                                     double time, bool keep_gone, shoal_table *table);
 
 /* A text file that is read line by line into table->line. */
 typedef struct shoal_lines {
@@ -140,6 +140,7 @@ typedef struct shoal_convert_options {
     const shoal_given_mass *masses;
     int n_masses;
     int components; /* bits of SHOAL_COMPONENTS, of formats that have them; 0 = all */
+    bool keep_gone; /* of a result file: bodies that are gone keep their places, which forces name */
     FILE *notes;    /* what a reader assumed or left out, a line each */
 } shoal_convert_options;
 

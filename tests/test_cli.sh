@@ -1101,6 +1101,19 @@ awk -F , '/^[0-9]/ && ($11 < 2.5223 || $11 > 2.5224) { exit 1 }' dated_again.csv
 refused 2 "run.t_start=1.0: expected 3, the time of the states" run dated.cfg run.t_start=1.0 --quiet
 refused 2 'expected "J2000.0", as system.file has it' run dated.cfg 'epoch="BJD 2455000"' --force --quiet
 run 0 run dated.cfg 'epoch="BJD 2455000"' run.t_start=0.0 --force --quiet
+# dates that are one, and texts that are not, of which one may be no date
+while IFS='|' read -r table config code; do
+    sed "s/^# epoch.*/# epoch: $table/" dated.csv >epochs.csv
+    run "$code" run dated.cfg system.file=epochs.csv "epoch=\"$config\"" --force --quiet
+    [ "$code" -eq 0 ] || case $err in *"expected \"$table\", as system.file has it") ;; *) wrong "$err" ;; esac
+done <<'EOF'
+JD 2451545 TDB|J2000.0|0
+JD 2460000.5 TDB|J2000.0|2
+JD 2460000.5 UT|MJD_UTC 60000|0
+day 5|J2000.0|2
+day 5|day 5|0
+J2000.0|first light|2
+EOF
 run 0 convert dated.csv no_steps.h5
 run 0 query no_steps.h5 --systems-table --where 'dE_final != 0'
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 1 ] || wrong "of an empty cell: $out"

@@ -304,6 +304,9 @@ static void epochs_are_julian_dates(void **state)
     near_to(shoal_time_epoch("BJD_TDB 2454833.0"), 2454833, 0, "BJD_TDB");
     near_to(shoal_time_epoch("MJD_UTC 55000.5"), 2455001, 0, "MJD");
     near_to(shoal_time_epoch("J2010.0"), 2455197.5, 0, "J");
+    near_to(shoal_time_epoch("JD 2451545 TDB"), 2451545, 0, "JD, the scale behind it");
+    near_to(shoal_time_epoch("MJD 55000.5 UT"), 2455001, 0, "MJD, the scale behind it");
+    assert_true(isnan(shoal_time_epoch("JD TDB")) && isnan(shoal_time_epoch("day 5")));
     assert_true(isnan(shoal_time_epoch("none")) && isnan(shoal_time_epoch("that of 1990")) &&
                 isnan(shoal_time_epoch("")) && isnan(shoal_time_epoch("JYEAR_TCB 2016.0")));
 }

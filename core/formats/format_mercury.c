@@ -241,15 +241,11 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     return status;
 }
 
-/* The day that an epoch is: a date; "JD 2451545 TDB", as Horizons has it; "day 5", of a big.in that counts from a day
- * of its own. NaN: it is none of these. */
+/* The day that an epoch is: a date; "day 5", of a big.in that counts from a day of its own. NaN: it is none of these. */
 static double day_of(const char *epoch)
 {
     double day = shoal_time_epoch(epoch);
-    char word[8], number[32], more[16];
-    const int n = sscanf(epoch, "%7s %31s %15s", word, number, more);
-    const bool counted = (n == 2 && strcmp(word, "day") == 0) || (n == 3 && strcmp(word, "JD") == 0);
-    if (isnan(day) && counted && !shoal_number(number, &day))
+    if (strncmp(epoch, "day ", 4) == 0 && !shoal_number(epoch + 4, &day))
         day = NAN;
     return day;
 }

@@ -33,7 +33,7 @@ typedef struct shoal_time_meaning {
 /* "BJD_TDB - 2454833", "MJD_UTC", "BKJD", "JYEAR_TCB"; parts may be left out ("BJD - 2454833", "TDB"). False where the
  * text is none of these: *wrong, a phrase, says why. */
 bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char **wrong);
-/* The Julian date of an epoch: "BJD_TDB 2454833.0", "MJD_UTC 55000", "J2000.0"; NaN for other texts. */
+/* The Julian date of an epoch: "BJD_TDB 2454833.0", "MJD_UTC 55000", "JD 2451545 TDB", "J2000.0"; NaN for others. */
 double shoal_time_epoch(const char *text);
 
 /*

@@ -82,16 +82,24 @@ bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char 
 
 double shoal_time_epoch(const char *text)
 {
-    const char *number = strrchr(text, ' '), *wrong;
-    double value;
-    if (text[0] == 'J' && shoal_number(text + 1, &value))
-        return 2451545 + (value - 2000) * 365.25;
-    char word[32] = "";
-    shoal_time_meaning meaning;
-    if (!number || (size_t)(number - text) >= sizeof word || !shoal_number(number + 1, &value))
+    char copy[64];
+    if (strlen(text) >= sizeof copy)
         return NAN;
-    memcpy(word, text, (size_t)(number - text));
-    return shoal_time_parse(word, &meaning, &wrong) && !meaning.years ? meaning.zero + value : NAN;
+    strcpy(copy, text);
+    char *number = strrchr(copy, ' ');
+    if (number && (scale_of(number + 1, strlen(number + 1)) != SHOAL_SCALES || strcmp(number + 1, "UT") == 0)) {
+        *number = '\0'; /* a scale behind the number: dates are told apart by days */
+        number = strrchr(copy, ' ');
+    }
+    const char *wrong;
+    double value;
+    shoal_time_meaning meaning;
+    if (copy[0] == 'J' && shoal_number(copy + 1, &value))
+        return 2451545 + (value - 2000) * 365.25;
+    if (!number || !shoal_number(number + 1, &value))
+        return NAN;
+    *number = '\0';
+    return shoal_time_parse(copy, &meaning, &wrong) && !meaning.years ? meaning.zero + value : NAN;
 }
 
 /* TAI - UTC since 1972, seconds; 0 before. */

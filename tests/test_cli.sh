@@ -519,6 +519,22 @@ refused 2 "'density' does not use it" plot naive.h5 --kind density --column t_st
 run 0 plot naive.h5 --kind density --width 3 --plane xz --script
 end
 
+# what was assumed of a big system's file is told, as convert does
+begin cli_big_notes
+grep -v 'central mass' "$data/planets.big.in" >noted.in
+printf 'model = { file = "%s"; }; integrator = { dt = 0.1; }; run = { t_end = 1.0; engine = "cpu"; };
+    output = { file = "noted.h5"; snapshots = 0; };' noted.in >noted.cfg
+run 0 convert noted.in noted.csv
+notes=$err
+case $notes in "shoal: note: the central mass"*) ;; *) wrong "no notes: $notes" ;; esac
+run 0 run noted.cfg
+[ "$err" = "$notes" ] || wrong "run: $err"
+run 0 run noted.cfg --force --quiet
+[ -z "$err" ] || wrong "--quiet, but it said: $err"
+run 0 generate noted.cfg -o noted.phigrape
+[ "$err" = "$notes" ] || wrong "generate: $err"
+end
+
 begin cli_plot
 run 0 plot study.h5 --column t_stop
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 3 ] || wrong "no preview: $out"

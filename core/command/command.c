@@ -110,6 +110,13 @@ shoal_status open_study(const study_words *words, struct shoal_table *given, sho
     return shoal_study_open(*context, words->study, NULL, words->n_overrides, words->override, given, study);
 }
 
+void print_notes(char *notes)
+{
+    for (char *line; notes && (line = strsep(&notes, "\n")) && *line;) {
+        fprintf(stderr, "shoal: note: %s\n", shoal_make_plain(line));
+    }
+}
+
 int flush_output(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -35,6 +35,8 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3, EXIT_
 
 /* Print "shoal: ..." to stderr; returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Print what a reader noted, a line each; the text is cut. NULL = nothing. */
+void print_notes(char *notes);
 /* Print the context's message; returns the exit status that goes with a status. */
 int failed(const shoal_context *context, shoal_status status);
 /* The same for a file named on the command line that should have been read: one that is not there is a wrong input. */

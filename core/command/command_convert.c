@@ -384,9 +384,7 @@ int convert_main(int argc, char **argv)
         goto fail;
     }
     if (!options.quiet) {
-        for (char *rest = notes, *line; rest && (line = strsep(&rest, "\n")) && *line;) {
-            fprintf(stderr, "shoal: note: %s\n", shoal_make_plain(line));
-        }
+        print_notes(notes);
     }
     code = flush_output();
 fail:

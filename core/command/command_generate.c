@@ -85,6 +85,7 @@ static shoal_status generate_big(const shoal_study *study, const char *file)
         status = shoal_table_write(&table, file, format->write);
     }
     if (status == SHOAL_OK) {
+        print_notes(study->big->notes);
         printf("%ld bodies, %s: %s\n", bodies.n, format->name, file);
     }
     shoal_table_release(&table);

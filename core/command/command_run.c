@@ -280,6 +280,9 @@ static int show_progress(const shoal_progress *progress, void *user)
     }
     if (changed && !state->quiet) {
         if (first) {
+            if (big) {
+                print_notes(state->study->big->notes);
+            }
             (big ? print_big_study : print_study)(state->study);
             if (!big) {
                 print_keeps(state->study);

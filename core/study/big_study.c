@@ -211,6 +211,7 @@ void shoal_big_study_destroy(shoal_big_study **big)
         return;
     free((*big)->file);
     free((*big)->method);
+    free((*big)->notes);
     free(*big);
     *big = NULL;
 }
@@ -245,7 +246,8 @@ shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *
     else if (!status)
         status = format->read(&table, 1, &(char *){big->file}, &options);
     fclose(options.notes);
-    free(notes);
+    free(study->big->notes);
+    study->big->notes = notes;
     if (!status && table.units.length == 0)
         table.units = study->units;
     if (!status)

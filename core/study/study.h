@@ -290,12 +290,13 @@ typedef struct shoal_big_study {
     double interval;            /* between rows */
     long snapshots;             /* each so many rows, 0 = none */
     const shoal_format *format; /* of snapshots */
+    char *notes; /* what the reader of the file assumed or left out, a line each; NULL = nothing is read */
 } shoal_big_study;
 
 /* Read a checked config with a group `model`. It fills study->big, and the members that ensembles use as well. */
 shoal_status shoal_big_study_read(const shoal_config *config, shoal_study *study);
 void shoal_big_study_destroy(shoal_big_study **big);
-/* Make the bodies with which it begins. */
+/* Make the bodies with which it begins, and study->big->notes. */
 shoal_status shoal_big_study_bodies(const shoal_study *study, shoal_big_bodies *bodies);
 
 /* ---- options.c: from a config to the options of a plan ----------------------------------------------------------- */

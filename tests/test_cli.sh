@@ -1099,6 +1099,18 @@ run 0 convert km.csv au.csv --units AU,Msun,yr
 paste -d , drawn.csv au.csv | awk -F , '/^[0-9]/ { n++; for (i = 11; i <= 13; i++)
     if (!($i > 0) || $i - $(i + 13) > 1e-14 * $i || $(i + 13) - $i > 1e-14 * $i) exit 1 } END { exit n != 6 }' ||
     wrong "$(cat drawn.csv au.csv)"
+# a unit of time that follows from G
+printf '%s\n' 'units = { length = "AU"; mass = "Mearth"; G = 1.0; }; system = { bodies = (
+    { name = "s"; m = 332946.0; }, { name = "b"; m = 1.0; a = 1.0; e = 0.1; } ); };
+sweep = ( { body = "b"; parameter = "T0"; values = [ 1.0, 2.0 ]; } );
+integrator = { dt = 0.0001; }; run = { t_end = 0.01; engine = "cpu"; };' >of_g.cfg
+run 0 run of_g.cfg --quiet
+run 0 convert of_g.h5 of_g.csv --initial
+run 0 convert of_g.csv of_g_again.csv --units AU,Msun,yr
+run 0 convert of_g.h5 of_g_direct.csv --units AU,Msun,yr --initial
+grep -q '^# column units: yr$' of_g_again.csv || wrong "$(head -n 5 of_g_again.csv)"
+paste -d , of_g_again.csv of_g_direct.csv | awk -F , '/^[0-9]/ { n++; if (!($11 > 90) || ($11 - $22) ^ 2 > 1e-20) exit 1 }
+    END { exit n != 4 }' || wrong "$(cat of_g_again.csv of_g_direct.csv)"
 sed 's/^# column units.*/# column units: AU/' drawn.csv >lacks.csv
 refused 2 "lacks.csv:4: expected 3 column units, one for each column with a dot in its name, found 1" \
     convert lacks.csv x.csv

@@ -68,7 +68,8 @@ static shoal_status name_units(shoal_table *table, char *units)
     int n = 0;
     for (char *unit; units && (unit = strsep(&units, ",")); n++) {
         unit += strspn(unit, " \t");
-        unit[strcspn(unit, " \t")] = '\0';
+        for (char *end = unit + strlen(unit); end > unit && strchr(" \t", end[-1]);)
+            *--end = '\0'; /* within a unit a blank may stand: "from G" */
         if (n < table->n_columns && strlen(unit) < sizeof table->columns->unit)
             strcpy(table->columns[n].unit, unit);
         else

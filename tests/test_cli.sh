@@ -270,6 +270,13 @@ done
 run 0 query study.h5 --systems-table --where 'outcome != survived && body_a == b'
 printf '%s\n' "$out" | sed 1d | awk -F, '$2 == "survived" || $4 != "b" { exit 1 }' || wrong "body_a == b: $out"
 [ "$(printf '%s\n' "$out" | wc -l)" -gt 1 ] || wrong "nobody met b"
+run 0 query study.h5 --systems-table --where 'body_a >= 0'
+met=$out
+[[ $met != *survived* ]] || wrong "of an empty cell: $met"
+for condition in 'body_a != sun' 'body_a < 3' 'body_a != 7'; do
+    run 0 query study.h5 --systems-table --where "$condition"
+    [ "$out" = "$met" ] || wrong "$condition: $out"
+done
 run 0 query study.h5 --time 0..20 --systems 0
 all=$out
 run 0 query study.h5 --time .. --systems 0

@@ -31,12 +31,14 @@ static bool in_systems_table(const shoal_field *field)
     return field->csv && field->when & (SHOAL_FIELD_BEFORE | SHOAL_FIELD_AFTER);
 }
 
-/* A number of the systems table. */
+/* A number of the systems table, NaN for an empty cell. */
 static double table_number(const shoal_result *result, const shoal_field *field, int column, long s)
 {
     if (!field)
         return result->columns[column].value[s];
     const void *data = shoal_field_data(result, field);
+    if (field->type == SHOAL_FIELD_INDEX && ((const int *)data)[s] < 0)
+        return NAN;
     return field->type == SHOAL_FIELD_DOUBLE  ? ((const double *)data)[s]
            : field->type == SHOAL_FIELD_INT64 ? (double)((const int64_t *)data)[s]
                                               : ((const int *)data)[s];

@@ -593,6 +593,15 @@ static void test_gadget_units(void **state)
     table = read_table(context, "gadget.hdf5", 1 << 2);
     assert_int_equal(table.n_bodies, 2);
     shoal_table_release(&table);
+    /* units that its reader gives do not stand in for those that it states: shoal convert --from-units sees that they
+     * differ, and refuses them */
+    const shoal_convert_options options = {.central_mass = NAN, .epoch = NAN, .notes = stderr};
+    table = (shoal_table){.context = context};
+    assert_ok(context, shoal_units_parse(context, "AU, Mearth, d", &table.units));
+    assert_ok(context, shoal_format_gadget.read(&table, 1, &(char *){(char *)"gadget.hdf5"}, &options));
+    assert_string_equal(table.units.length_name, "kpc");
+    assert_float_equal(table.bodies[1].m / 2e10, 1, 1e-3);
+    shoal_table_release(&table);
 }
 
 /* A count that is none is refused, and not taken for no bodies. */

@@ -895,6 +895,13 @@ static void gadget_headers(void **state)
             free(notes);
             shoal_table_release(&table);
         }
+    shoal_table table = {.context = at->context}; /* in units that its reader gives */
+    const shoal_convert_options options = defaults(NULL);
+    write_gadget(at, "/Header", NULL, 0, NULL);
+    assert_int_equal(shoal_units_parse(at->context, "AU, Mearth, d", &table.units), SHOAL_OK);
+    assert_int_equal(shoal_format_gadget.read(&table, 1, &(char *){(char *)at->path}, &options), SHOAL_OK);
+    assert_string_equal(table.units.length_name, "AU");
+    shoal_table_release(&table);
 }
 
 /* Datasets have the sizes that the header says; types that it leaves out are not there. */

@@ -237,7 +237,9 @@ static shoal_status gadget_read(shoal_table *table, int n_files, char *const *fi
     (void)n_files;
     gadget_header head;
     shoal_h5 h5;
+    const shoal_units given = table->units; /* of a file that states none */
     table->path = files[0];
+    table->units = (shoal_units){0};
     shoal_status status = shoal_h5_open(table->context, files[0], &h5);
     if (status)
         return status;
@@ -254,6 +256,8 @@ static shoal_status gadget_read(shoal_table *table, int n_files, char *const *fi
         status = convert_units(table, &h5, "/Parameters");
     if (!status)
         status = convert_units(table, &h5, "/Header");
+    if (table->units.length == 0)
+        table->units = given;
     shoal_h5_close(&h5);
     return status ? status : shoal_table_end_system(table);
 }

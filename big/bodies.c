@@ -60,6 +60,8 @@ shoal_status shoal_big_from_table(shoal_context *context, shoal_table *table, co
     if (table->n_systems != 1)
         return shoal_fail(context, SHOAL_E_INPUT, "%s: %ld systems: expected one", table->path, table->n_systems);
     const long n = table->n_bodies;
+    if (n < 2)
+        return shoal_fail(context, SHOAL_E_INPUT, "%s: %ld bodies: expected at least 2", table->path, n);
     for (const shoal_body *b = table->bodies; b < table->bodies + n; b++)
         if (!isfinite(b->m + b->x + b->y + b->z + b->vx + b->vy + b->vz) || b->m < 0)
             return shoal_fail(context, SHOAL_E_INPUT, "%s: body %ld: expected finite coordinates and a mass >= 0",

@@ -441,6 +441,10 @@ row merge_other_studies 2 \
 row convert_no_format 2 'study.cfg:1: *known format*' convert study.cfg new.csv
 row convert_another_format 2 'study.cfg:*SwarmDataFile*' convert study.cfg new.csv --from swarm
 row convert_no_planet 2 '*planet of Vega*' convert "$data/exoplanets.csv" new.csv --host Vega
+echo "model = { file = \"$data/horizons_sun.txt\"; }; integrator = { dt = 0.1; };
+run = { t_end = 1.0; engine = \"cpu\"; }; output = { file = \"alone.h5\"; snapshots = 0; };" >alone.cfg
+row big_of_one_body 2 '*horizons_sun.txt: 1 bodies: expected at least 2' run alone.cfg
+row generate_one_body 2 '*horizons_sun.txt: 1 bodies: expected at least 2' generate alone.cfg -o new.csv
 row no_study 2 'nowhere.cfg: cannot be read: No such file or directory' run nowhere.cfg
 row folder_for_a_study 2 '.: cannot be read: Is a directory' run .
 mkfifo pipe

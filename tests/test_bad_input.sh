@@ -116,6 +116,11 @@ config missing_mass 6 '{ name = "b"; a = 1.0; },' 'system.bodies?1?.m: expected 
 config missing_size 6 '{ name = "b"; m = 1e-3; },' 'system.bodies?1? = {...}: expected one of a, P, *'
 config missing_parameter 9 'forces = ( { name = "j2"; J2 = 1e-3; } );' \
     'forces?0?.radius: expected a number >= 0 in AU: it must be given *'
+for a in 1e150 1e-150; do
+    config "no_first_step_$a" 10 'integrator = { name = "gauss_radau"; };' \
+        'integrator = {...}: expected dt: no first step follows from the bodies of system 0, *' 'sweep=()' \
+        'system={ bodies = ( { name = "s"; m = 1.0; }, { name = "b"; m = 1e-3; a = '$a'; } ); }'
+done
 config missing_step 10 'integrator = { name = "mvs"; };' 'integrator = {...}: expected dt or steps_per_orbit'
 
 # ---- a study: words -------------------------------------------------------------------------------------------------

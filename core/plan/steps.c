@@ -223,11 +223,18 @@ static shoal_status no_period(const shoal_plan *plan, long system, bool commit)
 static shoal_status refuse_step(const shoal_plan *plan, long system, double dt, double n_steps)
 {
     const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
+    const bool first = plan->propagator->adaptive && plan->dt == 0 && !by_period &&
+                       *shoal_plan_field(plan, SHOAL_SYS_DT, system) == 0;
     char subject[80];
     snprintf(subject, sizeof subject, "system %ld: step %g", plan->ensemble->id[system], dt);
     const shoal_fault what = {
         .of = SHOAL_FAULT_OPTION, .name = by_period ? "steps_per_orbit" : "dt", .number = dt, .subject = subject};
     shoal_fault *fault = &plan->findings->fault;
+    if (first)
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what,
+                            "dt: no first step follows from the bodies of system %ld, which are too far apart or too "
+                            "near each other",
+                            plan->ensemble->id[system]);
     if (dt > 0 && isfinite(dt))
         return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "less than 2^52 steps, not %g", n_steps);
     if (dt == 0)

@@ -245,7 +245,9 @@ static void exoplanet_flags(void **state)
         "A,d,1,2,0,300,-1,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
         "A,e,0,2,0,300,7,1,0,,,Mass,0.1,0,,,0,0.9,0\n"
         "Kepler-16,b,1,2,1,228,0,0.3,0,,,Mass,0,0,,,0,0.7,0\n"
-        "B,b,1,1,0,4,0,1,1,,,Mass,0,0,2455000,BJD,0,1.2,1\n";
+        "B,b,1,1,0,4,0,1,1,,,Mass,0,0,2455000,BJD,0,1.2,1\n"
+        "C,b,1,1,0,4,0,1,0,,,Mass,0,0,2455000,BJD-TDB,0,1.2,0\n"
+        "C,c,1,1,0,9,0,1,0,,,Mass,0,0,2455000,BJD-UTC,0,1.2,0\n";
     static const char *const expected[] = {
         "A b: is controversial (pl_controv_flag)\n",
         "A b: pl_bmassj = 5 is an upper limit: left out\n",
@@ -257,17 +259,19 @@ static void exoplanet_flags(void **state)
         "Kepler-16 b: left out, for it orbits two stars (cb_flag)\n",
         "A: of its 2 stars one is taken (sy_snum)\n",
         "A: its rows differ in st_mass: 0.8 Msun taken\n",
-        "A b: assumed mass = Msini pl_orbeccen = 0 pl_orblper = 90 pl_orbincl = 90 HJD = BJD\n",
+        "A b: assumed mass = Msini pl_orbeccen = 0 pl_orblper = 90 pl_orbincl = 90 HJD = BJD-TDB\n",
         "A ?: assumed pl_orblper = 90 pl_orbincl = 90 M = 0\n",
         "B: assumed st_mass = 1 Msun\n",
         "B b: assumed mass = 0 pl_orblper = 90 pl_orbincl = 90\n",
+        "C b: assumed pl_orblper = 90 pl_orbincl = 90\n",
+        "C c: assumed pl_orblper = 90 pl_orbincl = 90 BJD-UTC = BJD-TDB\n",
     };
     shoal_convert_options options = defaults(NULL);
     shoal_table table;
     char *notes;
     spill(at->path, text, strlen(text));
     must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
-    assert_int_equal(table.n_systems, 2);
+    assert_int_equal(table.n_systems, 3);
     assert_int_equal(table.systems[0].n_bodies, 3);
     assert_int_equal(table.systems[1].n_bodies, 2);
     assert_near(table.bodies[1].m, 300 * 3.986004e14 / 1.3271244e20, 1e-15); /* in Earths, and not the limit */

@@ -7,7 +7,7 @@
  *     hostname pl_letter            which body; default_flag: in `ps`, rows in which it is 0 are left out
  *     cb_flag                       planets of two stars are left out: st_mass is that of one
  *     pl_controv_flag sy_snum       noted: planets that are in doubt, other stars
- *     pl_bmassprov pl_tsystemref    noted: masses that are m sin i or guessed, times that are no BJD
+ *     pl_bmassprov pl_tsystemref    noted: masses that are m sin i or guessed, times that are no BJD in TDB
  *     st_mass st_rad                Msun, Rsun                      (1 Msun, 0)
  *     pl_bmassj, else pl_bmasse     Mjup, Mearth                    (0)
  *     pl_radj, else pl_rade         Rjup, Rearth                    (0)
@@ -287,6 +287,13 @@ static shoal_orbit orbit_of(const planet *p, double mu, double epoch, FILE *note
         .a = a, .e = e, .inc = inc, .omega = omega, .f = shoal_true_anomaly(e, remainder(M, 2 * M_PI))};
 }
 
+/* Whether times of this system are BJD, in TDB where it says its scale. */
+static bool is_bjd(const char *system)
+{
+    return strncmp(system, "BJD", 3) == 0 &&
+           (!system[3] || (strchr("-_ ", system[3]) && strcmp(system + 4, "TDB") == 0));
+}
+
 /* Bodies (G times their masses) of a star and its n planets, which are brought into order. */
 static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body *bodies, shoal_orbit *orbits)
 {
@@ -328,8 +335,8 @@ static shoal_status make_bodies(catalogue *c, planet *planets, int n, shoal_body
         bodies[i] = (shoal_body){.m = isnan(m) ? 0 : G * m, .r = isnan(r) ? 0 : r};
         mu += bodies[i].m;
         orbits[i] = orbit_of(p, mu, epoch, assumed);
-        if (*p->times && strncmp(p->times, "BJD", 3) != 0 && !isnan(first_of(p, pl_orbtper, pl_tranmid)))
-            fprintf(assumed, " %s = BJD", p->times);
+        if (*p->times && !is_bjd(p->times) && !isnan(first_of(p, pl_orbtper, pl_tranmid)))
+            fprintf(assumed, " %s = BJD-TDB", p->times);
         fclose(assumed);
         if (text && *text)
             fprintf(notes, "%s %s: assumed%s\n", p->host, p->letter, text);

@@ -649,6 +649,15 @@ run 0 query study.h5
 printf '%s\n' "$out" >states.csv
 run 0 verify study.h5 states.csv -p 0 -v 0
 run 0 verify states.csv states.csv
+for epoch in 'J2000.0' 'JD 2451545 TDB' 'BJD_TDB 2451546' 'day 5'; do
+    sed "1i # epoch: $epoch" states.csv >"epoch ${epoch%% *}.csv"
+done
+run 0 verify "epoch J2000.0.csv" "epoch JD.csv"
+run 0 verify "epoch J2000.0.csv" states.csv
+run 1 verify "epoch J2000.0.csv" "epoch BJD_TDB.csv"
+holds 'epochs: time 0 is "J2000.0" in the first file, "BJD_TDB 2451546" in the second'
+run 1 verify "epoch J2000.0.csv" "epoch day.csv"
+holds different
 sed 's/^0,1,b,\([^,]*\),\([^,]*\),[^,]*/0,1,b,\1,\2,/' states.csv >empty.csv # an x that is not known
 run 1 verify states.csv empty.csv
 holds inf
@@ -1116,8 +1125,9 @@ run 0 convert of_g.h5 of_g.csv --initial
 run 0 convert of_g.csv of_g_again.csv --units AU,Msun,yr
 run 0 convert of_g.h5 of_g_direct.csv --units AU,Msun,yr --initial
 grep -q '^# column units: yr$' of_g_again.csv || wrong "$(head -n 5 of_g_again.csv)"
-paste -d , of_g_again.csv of_g_direct.csv | awk -F , '/^[0-9]/ { n++; if (!($11 > 90) || ($11 - $22) ^ 2 > 1e-20) exit 1 }
-    END { exit n != 4 }' || wrong "$(cat of_g_again.csv of_g_direct.csv)"
+paste -d , of_g_again.csv of_g_direct.csv | awk -F , '
+    /^[0-9]/ { n++; if (!($11 > 90) || ($11 - $22) ^ 2 > 1e-20) exit 1 } END { exit n != 4 }' ||
+    wrong "$(cat of_g_again.csv of_g_direct.csv)"
 sed 's/^# column units.*/# column units: AU/' drawn.csv >lacks.csv
 refused 2 "lacks.csv:4: expected 3 column units, one for each column with a dot in its name, found 1" \
     convert lacks.csv x.csv

@@ -57,7 +57,7 @@ static const struct argp verify_argp = {
     .args_doc = "A B",
     .doc = "Are two results the same? Compares final states, and snapshots at times that both have, of the systems of "
            "the same "
-           "id; and how and when they ended."
+           "id; how and when they ended; and what time 0 is."
            "\vA and B are result files, or states as CSV (shoal query, shoal convert); their units may differ. A CSV "
            "that does "
            "not state its units is in those of the other file.\n"

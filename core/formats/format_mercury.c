@@ -241,7 +241,7 @@ static shoal_status mercury_read(shoal_table *table, int n_files, char *const *f
     return status;
 }
 
-/* The day that an epoch is: a date; "day 5", of a big.in that counts from a day of its own. NaN: it is none of these. */
+/* The day that an epoch is: a date; "day 5", of a big.in that counts from a day of its own. NaN: it is neither. */
 static double day_of(const char *epoch)
 {
     double day = shoal_time_epoch(epoch);

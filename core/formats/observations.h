@@ -35,6 +35,9 @@ typedef struct shoal_time_meaning {
 bool shoal_time_parse(const char *text, shoal_time_meaning *meaning, const char **wrong);
 /* The Julian date of an epoch: "BJD_TDB 2454833.0", "MJD_UTC 55000", "JD 2451545 TDB", "J2000.0"; NaN for others. */
 double shoal_time_epoch(const char *text);
+/* Whether two epochs contradict each other: dates more than 0.01 d apart, which is more than between scales and from
+ * the Earth to the barycentre, or different texts that are not both dates. An empty one contradicts none. */
+bool shoal_epochs_differ(const char *a, const char *b);
 
 /*
  * shoal_time_tdb: TDB less a scale, seconds.

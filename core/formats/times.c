@@ -102,6 +102,12 @@ double shoal_time_epoch(const char *text)
     return shoal_time_parse(copy, &meaning, &wrong) && !meaning.years ? meaning.zero + value : NAN;
 }
 
+bool shoal_epochs_differ(const char *a, const char *b)
+{
+    const double apart = fabs(shoal_time_epoch(a) - shoal_time_epoch(b));
+    return *a && *b && (isnan(apart) ? strcmp(a, b) != 0 : apart > 0.01);
+}
+
 /* TAI - UTC since 1972, seconds; 0 before. */
 static double leap_seconds(double jd)
 {

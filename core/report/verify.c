@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/formats/table.h"
+#include "core/formats/observations.h"
 #include "core/report/report.h"
 
 static const char *const quantity_name[SHOAL_VERIFY_QUANTITIES] = {"position", "velocity", "time", "mass"};
@@ -220,6 +220,8 @@ static void print_comparison(const comparison *c, FILE *out)
         fprintf(out, "outcomes: %ld differ, the first in system %lld (%s, %s)\n", c->n_outcomes,
                 (long long)c->first_outcome[0], shoal_outcome_name((int)c->first_outcome[1]),
                 shoal_outcome_name((int)c->first_outcome[2]));
+    if (shoal_epochs_differ(c->a->epoch, c->b->epoch))
+        fprintf(out, "epochs: time 0 is \"%s\" in the first file, \"%s\" in the second\n", c->a->epoch, c->b->epoch);
     if (c->n_bodies)
         fprintf(out, "number of bodies: %ld systems differ, first %lld\n", c->n_bodies, (long long)c->first_bodies);
     if (c->only_a)
@@ -244,7 +246,7 @@ shoal_status shoal_verify(shoal_context *context, const shoal_result *a, const s
     if (status)
         return status;
     print_comparison(&c, out);
-    *same = !c.n_outcomes && !c.n_bodies && !c.only_a && !c.only_b;
+    *same = !c.n_outcomes && !c.n_bodies && !c.only_a && !c.only_b && !shoal_epochs_differ(a->epoch, b->epoch);
     for (int q = 0; q < SHOAL_VERIFY_QUANTITIES; q++)
         *same = *same && c.of[q].beyond == 0;
     return SHOAL_OK;

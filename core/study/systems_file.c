@@ -10,14 +10,10 @@
 #include "core/formats/table.h"
 #include "core/study/study.h"
 
-/* The epoch of a table is that of its study, which must not name another one: another date, or another text that is
- * not a date, too. */
+/* The epoch of a table is that of its study, which must not name another one. */
 static shoal_status take_epoch(const shoal_config *config, const shoal_table *table, shoal_study *study)
 {
-    const double said = shoal_time_epoch(study->epoch), of_table = shoal_time_epoch(table->epoch);
-    const bool dates = !isnan(said) && !isnan(of_table);
-    if (*study->epoch && *table->epoch &&
-        (dates ? fabs(said - of_table) > 0.01 : strcmp(study->epoch, table->epoch) != 0))
+    if (shoal_epochs_differ(study->epoch, table->epoch))
         return shoal_config_fail(config, shoal_config_lookup(config, "epoch"), NULL, NULL,
                                  "\"%s\", as system.file has it", table->epoch);
     if (!*study->epoch)

@@ -125,8 +125,7 @@ static shoal_status make_sphere(shoal_context *context, const shoal_big_model *m
     case SHOAL_BIG_plummer: return shoal_big_sphere_plummer(sphere);
     case SHOAL_BIG_hernquist: return shoal_big_sphere_hernquist(sphere);
     case SHOAL_BIG_king: return shoal_big_sphere_king(context, model->W0, sphere);
-    case SHOAL_BIG_kuzmin: return SHOAL_OK; /* its part within r_max: see shoal_big_kuzmin_within */
-    default: return SHOAL_OK;
+    default: return SHOAL_OK; /* of kuzmin, no sphere, shoal_big_kuzmin_within says these */
     }
 }
 

@@ -384,8 +384,8 @@ enum {
  *   block      in   the systems, and where their numbers are; block->n_bodies: 2 or more
  *   values     in   [n][n_bodies][7] m x y z vx vy vz; a system with fewer bodies has NaN after its last one
  *   n_invalid  out  number of impossible systems; NULL: not asked for
- * An impossible system becomes `invalid` and does not stop the others. The call then succeeds, and the context's
- * message says what is wrong with the first such system.
+ * An impossible system becomes `invalid` and does not stop the others; so does one with a body behind one of NaN. The
+ * call then succeeds, and the context's message says what is wrong with the first such system.
  */
 shoal_status shoal_ensemble_set_states(shoal_ensemble *ensemble, const shoal_block *block, const double *values,
                                        long *n_invalid);

@@ -561,7 +561,12 @@ static void test_impossible_systems_stop_no_other(void **state)
     for (int s = 0; s < N; s++)
         assert_int_equal(outcomes[s], s == 1 || s >= 3 ? SHOAL_INVALID : SHOAL_RUNNING);
     for (int k = 0; k < NUMBERS; k++)
-        states[0][1][k] = NAN; /* one body is no system */
+        states[0][1][k] = NAN; /* a body behind one that is not there */
+    assert_ok(context, shoal_ensemble_set_states(ensemble, &(shoal_block){.n = 1}, states[0][0], &n_invalid));
+    assert_int_equal(n_invalid, 1);
+    assert_non_null(strstr(shoal_context_message(context), "system 0, body 2: there is a body behind one that is not"));
+    for (int k = 0; k < NUMBERS; k++)
+        states[0][2][k] = NAN; /* one body is no system */
     assert_ok(context, shoal_ensemble_set_states(ensemble, &(shoal_block){.n = 1}, states[0][0], &n_invalid));
     assert_int_equal(n_invalid, 1);
     assert_non_null(strstr(shoal_context_message(context), "system 0: 1 bodies"));

@@ -89,24 +89,40 @@ static void tell_invalid(const shoal_ensemble *ensemble, const invalid *found, l
                    found->why);
 }
 
+/* Bodies of a system from its numbers, until the first that is not there; its message if another is behind that. */
+static shoal_status read_system(const shoal_ensemble *ensemble, const walk *w, const double *values, long i,
+                                int *n_live)
+{
+    double a[NUMBERS];
+    int n = 0;
+    for (; n < w->block.n_bodies && read_numbers(&w->block, values, i, n, a); n++) {
+        w->bodies[n] = (shoal_body){a[0], 0, a[1], a[2], a[3], a[4], a[5], a[6]};
+        w->orbits[n] = (shoal_orbit){.a = a[1], .e = a[2], .inc = a[3], .Omega = a[4], .omega = a[5], .f = a[6]};
+    }
+    *n_live = n;
+    for (int body = n + 1; body < w->block.n_bodies; body++)
+        if (read_numbers(&w->block, values, i, body, a))
+            return shoal_fail(ensemble->context, SHOAL_E_INPUT,
+                              "system %ld, body %d: there is a body behind one that is not there, body %d: expected "
+                              "NaN after the last body only",
+                              w->block.first + i, body, n);
+    return SHOAL_OK;
+}
+
 /* One system from its numbers, of states, or of orbits about a frame (NULL: states). */
 static shoal_status set_one(shoal_ensemble *ensemble, const shoal_frame *frame, const walk *w, const double *values,
                             long i)
 {
     const long system = w->block.first + i;
-    int n_live = 0;
-    double a[NUMBERS];
-    for (; n_live < w->block.n_bodies && read_numbers(&w->block, values, i, n_live, a); n_live++) {
-        w->bodies[n_live] = (shoal_body){a[0], 0, a[1], a[2], a[3], a[4], a[5], a[6]};
-        w->orbits[n_live] = (shoal_orbit){.a = a[1], .e = a[2], .inc = a[3], .Omega = a[4], .omega = a[5], .f = a[6]};
-    }
-    shoal_status status = SHOAL_OK;
-    if (n_live < 2)
+    int n_live;
+    shoal_status status = read_system(ensemble, w, values, i, &n_live);
+    const bool gap = status;
+    if (!gap && n_live < 2)
         status = shoal_fail(ensemble->context, SHOAL_E_INPUT, "system %ld: %d bodies; a system needs at least 2",
                             system, n_live);
-    else if (frame)
+    else if (!gap && frame)
         status = shoal_bodies_from_orbits(ensemble->context, *frame, n_live, w->orbits, w->bodies);
-    if (status && frame && n_live >= 2) {
+    if (status && !gap && frame && n_live >= 2) {
         char why[SHOAL_MESSAGE_SIZE];
         memcpy(why, ensemble->context->message, sizeof why);
         shoal_fail(ensemble->context, status, "system %ld: %s", system, why);

@@ -104,6 +104,26 @@ class Made:
         return values
 
 
+def _close_gaps(values: Array, radii: Array | None) -> tuple[Array, Array | None]:
+    """Bodies behind those that are not there move up, and their radii with them; the same arrays if there are none."""
+    if values.ndim < 2 or not np.isnan(values[..., 0]).any():
+        return values, radii
+    gone = np.asarray(np.isnan(values).all(axis=-1))
+    n = np.count_nonzero((gone[..., :-1] & ~gone[..., 1:]).any(axis=-1))
+    if n == 0:
+        return values, radii
+    warnings.warn(
+        f"{n} systems have lost bodies: those behind them move up and bear the names of their places", stacklevel=3
+    )
+    order = np.argsort(gone, axis=-1, kind="stable")
+    if radii is not None:
+        try:
+            radii = np.take_along_axis(np.broadcast_to(radii, gone.shape), order, axis=-1)
+        except ValueError:
+            raise InputError(f"r has the shape {radii.shape}: expected {gone.shape}") from None
+    return np.take_along_axis(values, order[..., None], axis=-2), radii
+
+
 class Ensemble:
     """Independent systems of a few bodies each, in arrays: what `integrate` begins with.
 
@@ -229,8 +249,8 @@ class Ensemble:
         Parameters
         ----------
         states : array_like, shape [..., bodies, 7]
-            m x y z vx vy vz in any inertial frame. A system with fewer bodies has NaN after its last one. An array of
-            doubles is not copied.
+            m x y z vx vy vz in any inertial frame; NaN where there is no body. Bodies behind one that is not there
+            move up, with a warning. An array of doubles is not copied.
         r : array_like, shape [..., bodies], optional
             Radii [length].
         t : array_like, shape [...]
@@ -244,7 +264,8 @@ class Ensemble:
             raise InputError("states with one unit: expected numbers, of masses, lengths and velocities in `units`")
         made = Units(units)
         radii = None if r is None else made.plain(r, "length")
-        return cls(np.asarray(states, dtype=np.float64), None, radii, made.plain(t, "time"), made, names)
+        values, radii = _close_gaps(np.asarray(states, dtype=np.float64), radii)
+        return cls(values, None, radii, made.plain(t, "time"), made, names)
 
     @classmethod
     def from_elements(

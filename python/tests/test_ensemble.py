@@ -181,6 +181,24 @@ def test_a_system_goes_on_from_its_last_states():
     assert np.allclose(shoal.integrate(on, 10.0, dt=0.05).states(), through, rtol=1e-9, atol=1e-12)
 
 
+def test_bodies_behind_a_merger_move_up():
+    states = [[[1, *[0] * 6], [1e-3, 1, 0, 0, 0, 1, 0], [1e-3, 1.02, 0.01, 0, 0, 1, 0], [5e-4, 3, 0, 0, 0, 0.577, 0]]]
+    ens = shoal.Ensemble.from_states(states, r=[0.005, 0.02, 0.02, 0.01], names=["sun", "b", "c", "d"])
+    merge = {"name": "stop_on_collision", "action": "merge"}
+    result = shoal.integrate(ens, 5.0, "gauss_radau", dt=0.01, monitors=merge)
+    gone = np.isnan(result.states()).all(axis=-1)
+    assert gone.tolist() == [[False, False, True, False]]
+    with pytest.warns(UserWarning, match="1 systems have lost bodies: those behind them move up"):
+        on = shoal.Ensemble.from_states(result.states(), r=result.radii(), t=5.0)
+    assert on.n_invalid == 0 and np.isnan(on.states[0, 3]).all()
+    assert np.allclose(on.states[0, :3], result.states()[~gone], rtol=1e-12, atol=1e-15)
+    assert (on.radii[0, :3] == result.radii()[~gone]).all() and np.isnan(on.radii[0, 3])
+    on = shoal.integrate(on, 10.0, "gauss_radau", dt=0.01)
+    assert on["n_live"] == 3 and on.outcome[0] == "survived"
+    through = shoal.integrate(ens, 10.0, "gauss_radau", dt=0.01, monitors=merge).states()
+    assert np.allclose(on.states()[0, :3], through[~gone], rtol=1e-7, atol=1e-9)
+
+
 def test_systems_begin_at_different_times():
     ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=1, t=[0.0, 5.0, 20.0])
     result = shoal.integrate(ens, 30.0, dt=0.1)

@@ -292,7 +292,7 @@ typedef struct shoal_system {
 /*
  * shoal_ensemble_create: make an ensemble. Each system is `invalid` until its bodies are set.
  *   n_systems  in   1 or more
- *   n_bodies   in   2 or more: the most bodies that a system has
+ *   n_bodies   in   2..1000: the most bodies that a system has
  *   ensemble   out  NULL on failure
  * Status: E_USAGE for other numbers; E_MEMORY.
  */

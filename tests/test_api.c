@@ -105,6 +105,7 @@ static void check_ensemble(shoal_context *c, shoal_ensemble *e)
     REFUSED(NULL, shoal_ensemble_create(c, 0, BODIES, &none));
     REFUSED(NULL, shoal_ensemble_create(c, LONG_MAX, BODIES, &none));
     REFUSED(NULL, shoal_ensemble_create(c, N, 1, &none));
+    REFUSED(NULL, shoal_ensemble_create(c, N, 1001, &none));
     DOES_NOTHING(shoal_ensemble_destroy(NULL));
     DOES_NOTHING(shoal_ensemble_destroy(&none));
     NOTHING(shoal_ensemble_n_systems(NULL));

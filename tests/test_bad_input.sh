@@ -239,6 +239,16 @@ config zero_bodies 4 'system = { bodies = (); }; epochs = { b = (' \
 row no_bodies 2 'command line: system.bodies=(): expected at least 2 bodies; found 0' run study.cfg 'system.bodies=()'
 row one_body 2 'command line: system.bodies=*: expected at least 2 bodies; found 1' run study.cfg \
     'system.bodies=( { name = "s"; m = 1.0; } )'
+sed '5,$d; s/^system.*/&{ name = "sun"; m = 1.0; }/' study.cfg >many.cfg
+for i in {1..1000}; do echo ", { name = \"b$i\"; m = 1e-9; a = $i.0; }"; done >>many.cfg
+{ echo ' ); };'; sed '1,7d; /^sweep/d' study.cfg; } >>many.cfg
+row too_many_bodies 2 \
+    'many.cfg:4: system.bodies = (...): expected at most 1000 bodies; found 1001 (see the group model)' run many.cfg
+{ echo system,body,name,m,x,y,z,vx,vy,vz; for i in {0..1000}; do echo "0,$i,b$i,1,$i,0,0,0,0,0"; done; } >many.csv
+row too_many_bodies_in_a_file 2 \
+    'command line: system.file=*: expected at most 1000 bodies a system; found 1001 (see model.file)' \
+    run table.cfg system.file=many.csv
+rm many.cfg many.csv
 row no_mass_in_the_centre 2 \
     'study.cfg:8: sweep = (...): expected possible initial conditions of one system at least; *body 0 has no mass*' \
     run study.cfg system.bodies.sun.m=0

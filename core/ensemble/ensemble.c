@@ -135,8 +135,9 @@ shoal_status shoal_ensemble_create_by(shoal_context *context, int n_threads, lon
     if (n_systems < 1 || n_systems > INT_MAX - SHOAL_CHUNK)
         return shoal_fail(context, SHOAL_E_USAGE, "n_systems = %ld: an ensemble holds 1 to %d systems", n_systems,
                           INT_MAX - SHOAL_CHUNK);
-    if (n_bodies < 2)
-        return shoal_fail(context, SHOAL_E_USAGE, "n_bodies = %d: a system needs at least 2", n_bodies);
+    if (n_bodies < 2 || n_bodies > SHOAL_MAX_BODIES)
+        return shoal_fail(context, SHOAL_E_USAGE, "n_bodies = %d: a system holds 2 to %d bodies", n_bodies,
+                          SHOAL_MAX_BODIES);
 
     shoal_ensemble *made = calloc(1, sizeof *made);
     if (!made)

@@ -79,6 +79,9 @@ static shoal_status read_bodies(builder *b)
     b->n_bodies = config_setting_length(b->list);
     if (b->n_bodies < 2)
         return shoal_config_fail(config, b->list, NULL, NULL, "at least 2 bodies; found %d", b->n_bodies);
+    if (b->n_bodies > SHOAL_MAX_BODIES)
+        return shoal_config_fail(config, b->list, NULL, NULL, "at most %d bodies; found %d (see the group model)",
+                                 SHOAL_MAX_BODIES, b->n_bodies);
     b->inputs = calloc((size_t)b->n_bodies, sizeof *b->inputs);
     b->orbits = calloc((size_t)b->n_bodies, sizeof *b->orbits);
     b->bodies = calloc((size_t)b->n_bodies, sizeof *b->bodies);

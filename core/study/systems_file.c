@@ -61,6 +61,11 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
     for (long s = 0; s < n_systems; s++)
         shoal_table_move_system(&table, s, study->first + s * study->stride);
     table.n_systems = n_systems;
+    if (table.n_names > SHOAL_MAX_BODIES) {
+        status = shoal_config_fail(config, file, NULL, NULL, "at most %d bodies a system; found %ld (see model.file)",
+                                   SHOAL_MAX_BODIES, (long)table.n_names);
+        goto fail;
+    }
     status = shoal_ensemble_create(config->context, table.n_systems, (int)table.n_names, &study->ensemble);
     for (long s = 0; s < table.n_systems && !status; s++) {
         const shoal_table_system *system = &table.systems[s];

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,19 +26,15 @@ class Posterior:
     precise : bool
         Whether the fit ended by its precision, and not by ``fit.steps``; the same call with more steps goes on.
     optimum : dict of str to (float, float), or None
-        Of ``fit.method = "optimise"``: each parameter and its standard deviation, in the order of `Model.names`.
+        Of ``fit.method = "optimise"``: each parameter and its standard deviation, in the order of `Model.names`, to
+        the two digits of the deviation that the program prints.
     summary : str
         Median, quantiles, R-hat and sample sizes of each parameter, or the optimum, as the program prints them.
     """
 
     def __init__(self, path: str | None, precise: bool, summary: str) -> None:
         self.path, self.precise, self.summary = path, precise, summary
-        rows = [line.split() for line in summary.splitlines()]
-        head = next((i for i, row in enumerate(rows) if row == ["parameter", "optimum", "sigma"]), None)
-        self.optimum: dict[str, tuple[float, float]] | None = None
-        if head is not None:  # NAME [UNIT] OPTIMUM SIGMA, until the line of ln L
-            table = [row for row in rows[head + 1 :] if row and row[0] != "ln"]
-            self.optimum = {row[0]: (float(row[-2]), float(row[-1])) for row in table}
+        self.optimum: dict[str, tuple[float, float]] | None = _read_optimum(summary)
 
     def __repr__(self) -> str:
         where = self.path or "without draws"
@@ -131,6 +128,19 @@ def fit(
     if child.returncode != 0 and not (child.returncode == 1 and drawn):
         raise Error(last)
     return Posterior(path if drawn else None, child.returncode == 0, said)
+
+
+def _read_optimum(summary: str) -> dict[str, tuple[float, float]] | None:
+    """NAME [UNIT] OPTIMUM SIGMA of the lines between the heading and that of ln L; names may have spaces."""
+    lines = summary.splitlines()
+    heads = [i for i, line in enumerate(lines) if line.split() == ["parameter", "optimum", "sigma"]]
+    if not heads:
+        return None
+    optimum = {}
+    for line in lines[heads[0] + 1 : -1]:
+        name, value, sigma = line.rsplit(maxsplit=2)
+        optimum[re.sub(r" \[[^][]*\]$", "", name.rstrip())] = float(value), float(sigma)
+    return optimum
 
 
 def _version(path: str) -> tuple[int, int] | None:

@@ -57,6 +57,11 @@ def test_an_optimum_has_no_draws(config):
     assert found.optimum is not None and list(found.optimum) == model.names
     best = [found.optimum[name][0] for name in model.names]
     assert (np.abs(model.gradient(best)) * [found.optimum[name][1] for name in model.names] < 0.2).all()
+    config["system"]["bodies"][1]["name"] = "ln b [é]"
+    for parameter in config["sample"]["parameters"]:
+        parameter["body"] = "ln b [é]"
+    spaced = shoal.fit(config, {"fit.method": "optimise"}).optimum
+    assert spaced == {name.replace("b.", "ln b [é]."): value for name, value in found.optimum.items()}
     with pytest.raises(shoal.InputError, match="has no draws"):
         found.arviz()
 

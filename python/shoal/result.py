@@ -181,6 +181,11 @@ class Result(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def units(self) -> str:
+        """str: those of all numbers, as `Ensemble.from_states` takes them; angles are in radians."""
+
+    @property
+    @abc.abstractmethod
     def events(self) -> Any:
         """DataFrame or dict: what happened in systems that went on; `system` is a row of `table`."""
 
@@ -305,6 +310,10 @@ class RunResult(Result):
         self.columns = [*_DOCS, *self._dimensions]
         self.logs: list[str] = []
         self._kept: dict[str, Array] = {}
+
+    @property
+    def units(self) -> str:
+        return self._units.text
 
     def _names(self, monitor: bytes | None) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
@@ -469,8 +478,13 @@ class FileResult(Result):
 
     @property
     def units(self) -> str:
-        """str: those of all numbers."""
-        return ", ".join(self.text(name) for name in ("unit_length", "unit_mass", "unit_time"))
+        names, G = [self.text(name) for name in ("unit_length", "unit_mass", "unit_time")], self._G()
+        try:
+            if Units(", ".join(names)).G == G:
+                return ", ".join(names)
+        except InputError:  # a unit of time that follows from G has no name
+            names.pop()
+        return ", ".join([*names, f"G = {G!r}"])
 
     def _describe(self, table: str) -> list[tuple[str, str, str]]:
         found = []

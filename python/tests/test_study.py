@@ -111,6 +111,26 @@ def test_radii_of_a_file(config, tmp_path):
         assert result.to_rebound(len(result) - 1).particles[2].r == 0.02
 
 
+@pytest.mark.parametrize(
+    ("units", "written"),
+    [
+        ({"length": "AU", "mass": "Msun", "G": 39.478}, "AU, Msun, G = 39.478"),
+        ({"length": "AU", "mass": "Msun", "time": "yr", "G": 39.478}, "AU, Msun, yr, G = 39.478"),
+        ({"length": "AU", "mass": "Msun", "G": 1.0}, "AU, Msun, yr/2pi"),
+        ({"length": "pc", "mass": "Mjup", "time": "Myr"}, "pc, Mjup, Myr"),
+    ],
+)
+def test_a_system_goes_on_in_its_units(config, units, written):
+    config.update({"units": units, "integrator": {"name": "gauss_radau", "steps_per_orbit": 20.0}})
+    del config["sweep"], config["output"]["interval"]
+    config["run"] = {"orbits": 2.0}
+    result = shoal.Study(config).run()
+    assert result.units == written
+    ens = shoal.Ensemble.from_states(result.states(), r=result.radii(), units=result.units)
+    assert result._G() == ens.G and np.allclose(ens.elements()[0, 1:, 1], [1, 1.5], rtol=1e-3)
+    assert shoal.integrate(ens, 0.0, dt=0.1).units == written
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(shoal.FileError, match=r"nothing\.h5"):
         shoal.open(tmp_path / "nothing.h5")

@@ -432,10 +432,21 @@ def _restore_normal(model: Model, scales: Array | None) -> NormalModel:
     return normal
 
 
-@lru_cache(maxsize=4)
 def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None) -> Model:
-    """A pickled model. A pool's task brings one each time: it is made once a process. The processes of a pool share
-    the cores already, so that one thread is enough for each; no bits depend on it."""
+    """A pickled or copied model, with its own settings."""
+    made = _begun(recipe, n_walkers)
+    if made._context.stale:
+        made._begin()
+    model = Model.__new__(Model)
+    model.__dict__.update(made.__dict__, _functions={})
+    model.scales = scales
+    return model
+
+
+@lru_cache(maxsize=4)
+def _begun(recipe: Recipe, n_walkers: int) -> Model:
+    """What the models of a recipe share. A pool's task brings one each time: it is made once a process. The processes
+    of a pool share the cores already, so that one thread is enough for each; no bits depend on it."""
     import multiprocessing
 
     if multiprocessing.parent_process() and not any(word.startswith("run.threads") for word in recipe.overrides):
@@ -443,5 +454,4 @@ def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None) -
     model = Model.__new__(Model)
     model._recipe, model._n_walkers = recipe, n_walkers
     model._begin()
-    model.scales = scales
     return model

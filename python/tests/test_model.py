@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Likelihoods: shapes, priors, samplers, pickles, processes, threads, errors."""
 
+import copy
 import gc
 import math
 import multiprocessing
@@ -147,7 +148,14 @@ def test_pickle(model):
     theta = model.draw(5, seed=4)
     again = pickle.loads(pickle.dumps(model))
     assert (again(theta) == model(theta)).all() and again.names == model.names
-    assert pickle.loads(pickle.dumps(model)) is again  # made once a process
+    assert pickle.loads(pickle.dumps(model))._handle is again._handle  # made once a process
+    given = np.linspace(1, 2, model.n_parameters)
+    again.scales = given
+    copies = [copy.copy(again), copy.deepcopy(again), pickle.loads(pickle.dumps(again))]
+    copies[0].scales = 9 * given
+    for other in (again, *copies[1:], copy.copy(again)):
+        assert other.scales is not None and (other.scales == given).all()
+    assert (copies[0].scales == 9 * given).all()
     assert len(pickle.dumps(model)) < 10000
 
 

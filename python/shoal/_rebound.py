@@ -50,6 +50,24 @@ def _name(particle: Any) -> str | None:
     return str(name) if name else None
 
 
+def _names(many: Sequence[Any], counts: Sequence[int]) -> list[str] | None:
+    """Those of the largest simulation, if all its bodies have one; refused if another has others, or another order."""
+    largest = int(np.argmax(counts))
+    found = [_name(particle) for particle in many[largest].particles[: counts[largest]]]
+    names = [name for name in found if name]
+    if len(set(names)) < len(found):
+        return None
+    for i, (simulation, n) in enumerate(zip(many, counts, strict=True)):
+        for k in range(n):
+            name = _name(simulation.particles[k])
+            if name and name != names[k]:
+                raise InputError(
+                    f"simulation {i}: body {k} is called {name!r}, and {names[k]!r} in simulation {largest}: expected "
+                    "the same names in the same order"
+                )
+    return names
+
+
 def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
     if isinstance(simulations, (str, os.PathLike)):
         import rebound
@@ -73,12 +91,11 @@ def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
             raise InputError(f"simulation {i}: a test particle (beyond N_active) has a mass, and would attract others")
         values[i, :n, 0], radii[i, :n] = m[:n], r[:n]
         values[i, :n, 1:4], values[i, :n, 4:] = xyz[:n], vxvyvz[:n]
-    names = [_name(many[0].particles[k]) for k in range(counts[0])]
-    complete = len(names) == values.shape[1] and all(names) and len(set(names)) == len(names)
+    names = _names(many, counts)
     t = np.array([float(simulation.t) for simulation in many])
     made, named = Units(units), [many[0].units[dimension] for dimension in ("length", "time", "mass")]
     made.of_rebound = None if None in named else tuple(named)
-    return cls(values, None, radii if radii.any() else None, t, made, [str(n) for n in names] if complete else None)
+    return cls(values, None, radii if radii.any() else None, t, made, names)
 
 
 def write(state: Array, radii: Array, t: float, G: float, names: Sequence[str], units: Units | None) -> Any:

@@ -359,7 +359,8 @@ class Ensemble:
         """From a ``rebound.Simulation``, a list of them, a ``rebound.Simulationarchive``, or the name of its file.
 
         Masses, radii, positions, velocities, order, time and G are taken; the names of particles if all have one.
-        What was set of integrators and forces is not.
+        Simulations whose bodies have other names, or another order, are refused. What was set of integrators
+        and forces is not.
         """
         from . import _rebound
 

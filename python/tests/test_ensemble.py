@@ -358,6 +358,25 @@ def test_rebound_both_ways(tmp_path):
         shoal.Ensemble.from_rebound(saturns)
 
 
+def test_names_of_rebound():
+    rebound = pytest.importorskip("rebound")
+    if not hasattr(rebound.Particle, "name"):
+        pytest.skip("particles have no names")
+
+    def named(*names):
+        sim = rebound.Simulation()
+        for i, name in enumerate(names):
+            sim.add(m=1e-3 if i else 1.0, x=float(i), name=name)
+        return sim
+
+    both = [named("sun", "b"), named("sun", "b", "c")]
+    assert shoal.Ensemble.from_rebound(both).names == ["sun", "b", "c"]
+    with pytest.raises(shoal.InputError, match="simulation 1: body 1 is called 'c', and 'b' in simulation 0: expected"):
+        shoal.Ensemble.from_rebound([named("sun", "b", "c"), named("sun", "c", "b")])
+    with pytest.raises(shoal.InputError, match="simulation 0: body 1 is called 'c', and 'b' in simulation 1: expected"):
+        shoal.Ensemble.from_rebound([named("sun", "c"), named("sun", "b", "c")])
+
+
 def test_a_million_systems():
     """The arrays of 10^6 systems of 3 bodies, and a table of as many, without a loop of Python."""
     n = 10**6

@@ -684,6 +684,43 @@ static void impossible_ties_are_invalid(void **state)
         "", "not a ratio to no period");
 }
 
+/* Draws and ties give any number: no period of them is its absolute value. */
+static void periods_below_0_are_invalid(void **state)
+{
+    (void)state;
+    static const char *const parameters[] = {"P", "period_ratio"};
+    for (int i = 0; i < SHOAL_COUNT(parameters); i++) {
+        char text[1000], words[100];
+        snprintf(text, sizeof text,
+                 "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 1.0; },\n"
+                 "  { name = \"c\"; m = 1e-3; %s = 3.0; } ); };\n"
+                 "sample = { file = \"periods.csv\"; parameters = ( { body = \"c\"; parameter = \"%s\"; } ); };\n"
+                 "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n",
+                 parameters[i], parameters[i]);
+        snprintf(words, sizeof words, "c.%s\n2.5\n-2.5\n0\n", parameters[i]);
+        write_text("periods.csv", words);
+        shoal_study *study = load_good(text, "");
+        for (long s = 0; s < 3; s++) {
+            shoal_system record;
+            shoal_ensemble_get_system(study->ensemble, s, &record);
+            assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
+        }
+        shoal_study_destroy(&study);
+        snprintf(words, sizeof words, "c.%s\n-2.5\n", parameters[i]);
+        write_text("periods.csv", words);
+        snprintf(words, sizeof words, "%s <= 0", parameters[i]);
+        assert_refused(text, "", words);
+    }
+    assert_refused(
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; }, { name = \"c\"; m = 1e-3; } "
+        "); };\n"
+        "sample = { parameters = ( { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 2.0; to = "
+        "3.0; "
+        "} );\n  tied = ( { body = \"c\"; parameter = \"P\"; to = \"b.P\"; add = -9.0; } ); };\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n",
+        "", "P <= 0");
+}
+
 /* An axis or a random value moves all the bodies that it names, and none twice. */
 static void several_bodies_move_together(void **state)
 {
@@ -917,8 +954,8 @@ int main(void)
         cmocka_unit_test(a_plan_says_what_is_at_fault),         cmocka_unit_test(unresolved_pericentres_are_counted),
         cmocka_unit_test(bodies_out_of_order_are_found),        cmocka_unit_test(threads_make_the_same_systems),
         cmocka_unit_test(tied_bodies_are_where_they_should_be), cmocka_unit_test(impossible_ties_are_invalid),
-        cmocka_unit_test(several_bodies_move_together),         cmocka_unit_test(values_have_their_distributions),
-        cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(periods_below_0_are_invalid),          cmocka_unit_test(several_bodies_move_together),
+        cmocka_unit_test(values_have_their_distributions),      cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

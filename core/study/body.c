@@ -319,9 +319,11 @@ bool shoal_body_orbit(const shoal_body_input *body, const shoal_body_place *plac
         *reason = "ix^2 + iy^2 is greater than 4";
         return false;
     }
-    *reason = GIVEN(K) && !(e < 1) ? "e >= 1 with K"
-              : isinf(m)           ? "an inclination of 0 with msini or K"
-              : !(mu > 0)          ? "no mass within the orbit"
+    *reason = GIVEN(P) && V(P) <= 0                         ? "P <= 0"
+              : GIVEN(period_ratio) && V(period_ratio) <= 0 ? "period_ratio <= 0"
+              : GIVEN(K) && !(e < 1)                        ? "e >= 1 with K"
+              : isinf(m)                                    ? "an inclination of 0 with msini or K"
+              : !(mu > 0)                                   ? "no mass within the orbit"
               : GIVEN(hill_spacing) && !(fabs(V(hill_spacing) * hill) < 1)
                   ? "so many Hill radii that there is no such a"
               : GIVEN(period_ratio) && !isfinite(a)                 ? "a ratio to no period"

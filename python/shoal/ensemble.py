@@ -306,7 +306,7 @@ class Ensemble:
         m : array_like, shape [..., bodies]
             Masses.
         a, P : array_like, shape [..., bodies - 1]
-            Semi-major axis or period; one of the two.
+            Semi-major axis or period, which is above 0; one of the two.
         e, inc, Omega, omega, pomega : array_like, shape [..., bodies - 1]
             Eccentricity, inclination, longitude of the ascending node, argument or longitude of pericentre; by
             default 0.
@@ -438,7 +438,12 @@ def _orbits(
     if size == "a":
         orbit[..., 1] = elements["a"]
     else:
-        orbit[..., 1] = np.cbrt(mu * (elements["P"] / (2 * np.pi)) ** 2)
+        bad = elements["P"] <= 0
+        if bad.any():
+            warnings.warn(
+                f"P = {elements['P'][bad][0]:g}: expected a number > 0; such systems are invalid", stacklevel=3
+            )
+        orbit[..., 1] = np.cbrt(mu * (np.where(bad, np.nan, elements["P"]) / (2 * np.pi)) ** 2)
     for k, name in ((2, "e"), (3, "inc"), (4, "Omega")):
         orbit[..., k] = elements[name]
     # Longitudes count the other way round beyond a pole, as in REBOUND.

@@ -135,6 +135,14 @@ def test_impossible_systems_disturb_no_other():
     assert (shoal.integrate(alone, 10.0, dt=0.05).states()[0] == result.states()[2]).all()
 
 
+@pytest.mark.parametrize("e", [0.1, 1.5])
+def test_periods_below_0_are_invalid(e):
+    with pytest.warns(UserWarning, match="P = -10: expected a number > 0; such systems are invalid"):
+        ens = shoal.Ensemble.from_elements(m=[1, 1e-5], P=[[-10.0], [0.0], [10.0]], e=[[e], [e], [0.1]])
+    assert ens.n_invalid == 2 and np.isnan(ens.elements()[:2]).all()
+    assert math.isclose(ens.elements()[2, 1, 1], (1.00001 * (5 / math.pi) ** 2) ** (1 / 3))
+
+
 def test_states_are_views_and_no_bits_depend_on_the_times():
     ens = two_planets(200)
     before = ens.states

@@ -194,7 +194,7 @@ static double error_of_step(shoal_context *context, const struct method *method,
     shoal_setting settings[4];
     shoal_body bodies[3];
     shoal_options options = options_of(method, settings, t, dt);
-    options.dt_max = dt;
+    options.dt_max = method->order ? 0 : dt;
     memcpy(bodies, start, sizeof bodies);
     evolve(context, &options, 3, 0.0, bodies);
     return distance_of_states(3, bodies, exact);

@@ -283,7 +283,10 @@ static void options_of_no_plan_are_refused(void **state)
         {{.t_end = 1, .steps_per_orbit = -20}, "steps_per_orbit = -20: expected a number >= 0"},
         {{.t_end = 1, .dt = 0.1, .max_steps = NAN}, "max_steps = nan"},
         {{.t_end = 1, .dt = 0.1, .dt_max = -1}, "dt_max = -1"},
-        {{.t_end = 1, .dt = 0.1, .dt_min = 2, .dt_max = 1}, "dt_min = 2, dt_max = 1: expected dt_min <= dt_max"},
+        {{.t_end = 1, .dt = 0.1, .dt_min = 2, .dt_max = 1, .propagator = "gauss_radau"},
+         "dt_min = 2, dt_max = 1: expected dt_min <= dt_max"},
+        {{.t_end = 1, .dt = 0.1, .dt_min = 0.2}, "dt_min = 0.2: expected no dt_min: the steps of mvs are all the same"},
+        {{.t_end = 1, .dt = 0.1, .dt_max = 0.2}, "dt_max = 0.2: expected no dt_max: the steps of mvs are all the same"},
         {{.t_end = 1, .dt = 0.1, .threads = -3}, "threads = -3"},
         {{.t_end = 1, .dt = 0.1, .threads = 100000}, "threads = 100000: expected at most 4096"},
         {{.t_end = 1, .dt = 0.1, .n_monitors = -1}, "n_monitors = -1"}};

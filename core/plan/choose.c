@@ -412,8 +412,7 @@ static shoal_status check_steps(shoal_context *context, const shoal_options *opt
         what.subject = subject;
         return shoal_refuse(context, &findings->fault, SHOAL_E_USAGE, what, "either dt or steps_per_orbit");
     }
-    if (findings->maker != SHOAL_MAKER_CALLER && propagator && !propagator->adaptive &&
-        (options->dt_min > 0 || has_most)) {
+    if (propagator && !propagator->adaptive && (options->dt_min > 0 || has_most)) {
         const char *bound = options->dt_min > 0 ? "dt_min" : "dt_max";
         return shoal_refuse(context, &findings->fault, SHOAL_E_USAGE,
                             option(bound, options->dt_min > 0 ? options->dt_min : options->dt_max),

@@ -121,6 +121,8 @@ def test_mistakes_are_told():
         shoal.integrate(ens, 10.0, dt=0.1, monitors={"name": "stop_on_ejection", "rmax": 3.0})
     with pytest.raises(shoal.InputError, match="star, b, c"):
         shoal.integrate(ens, 10.0, dt=0.1, forces={"name": "tides", "body": "d"})
+    with pytest.raises(shoal.InputError, match=r"dt_min = 0.1: expected no dt_min: the steps of mvs are all the same"):
+        shoal.integrate(ens, 10.0, dt=0.01, dt_min=0.1)
     with pytest.raises(shoal.InputError, match="min_separation"):
         shoal.integrate(ens, 10.0, dt=0.1, monitors="closest_approach")["min_seperation"]
 

@@ -975,7 +975,7 @@ const char *shoal_result_table(const shoal_result *result, int i);
  * shoal_result_axis: an axis of the grid of a sweep. Systems are in the order of the grid, the last axis fastest.
  *   i        in   0, 1, ...
  *   count    out  its length; NULL: not asked for
- *   returns       the column of "systems" with its values; NULL after the last axis
+ *   returns       the column of "systems" with its values; NULL after the last axis, and of a shard: it has no grid
  */
 const char *shoal_result_axis(const shoal_result *result, int i, long *count);
 

@@ -192,7 +192,7 @@ class Result(abc.ABC):
     @property
     @abc.abstractmethod
     def sweep(self) -> dict[str, Array]:
-        """dict of str to ndarray: the axes of the grid of a sweep; empty if there is none."""
+        """dict of str to ndarray: the axes of the grid of a sweep; empty if there is none, or a part of it, a shard."""
 
     @property
     def outcome(self) -> Any:
@@ -224,7 +224,7 @@ class Result(abc.ABC):
         """
         axes = self.sweep
         if not axes:
-            raise InputError("there is no grid: the config has no sweep")
+            raise InputError("there is no grid: the config has no sweep, or this is a part of its systems")
         return Map(column, self.describe(column)[0], self[column].reshape([len(x) for x in axes.values()]), axes)
 
     def xarray(self) -> Any:

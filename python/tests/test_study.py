@@ -131,6 +131,21 @@ def test_a_system_goes_on_in_its_units(config, units, written):
     assert shoal.integrate(ens, 0.0, dt=0.1).units == written
 
 
+def test_a_shard_is_no_grid(config, tmp_path):
+    shards = [shoal.Study(config, {"run.shard": f"{i}/3"}).run() for i in (1, 2, 3)]
+    whole, part = str(tmp_path / "whole.h5"), str(tmp_path / "part.h5")
+    merge = [shoal._c.program(), "merge"]
+    subprocess.run([*merge, whole, *(shard.path for shard in shards)], check=True, capture_output=True)
+    subprocess.run([*merge, "--partial", part, *(shard.path for shard in shards[:2])], check=True, capture_output=True)
+    assert shoal.open(whole).map("megno").values.shape == (3, 4)
+    for result in (shards[1], shoal.open(part)):
+        assert result.sweep == {} and len(result["c.e"]) == result.n_systems
+        with pytest.raises(shoal.InputError, match=r"there is no grid: .* a part of its systems"):
+            result.map("megno")
+        if importlib.util.find_spec("xarray"):
+            assert result.xarray().sizes["system"] == result.n_systems
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(shoal.FileError, match=r"nothing\.h5"):
         shoal.open(tmp_path / "nothing.h5")

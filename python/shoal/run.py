@@ -23,6 +23,7 @@ from ._c import (
     PlugOptions,
     ProgressCallback,
     Setting,
+    UnsupportedError,
     text,
 )
 from ._config import Config, Overrides, Recipe, make_recipe
@@ -292,8 +293,16 @@ class Study:
         ------
         InterruptedRun
             After Ctrl-C; its `result` has what there is, as the file has.
+        UnsupportedError
+            Of a config with the group ``model``, one big system: ``shoal run`` runs it.
         """
         context = self._context
+        with context.lock:
+            if self._recipe.is_big(context):
+                raise UnsupportedError(
+                    f"{self._recipe.path}: one big system, whose result is for the program: "
+                    "shoal run, shoal query, shoal plot, shoal convert"
+                )
         with Watch(progress, os.path.basename(self.output)) as watch, context.lock:
             study = self._recipe.load(context)
 

@@ -146,6 +146,18 @@ def test_a_shard_is_no_grid(config, tmp_path):
             assert result.xarray().sizes["system"] == result.n_systems
 
 
+def test_one_big_system_is_for_the_program(tmp_path):
+    config = {
+        "model": {"name": "plummer", "n": 64},
+        "integrator": {"name": "hermite4_block"},
+        "run": {"t_end": 0.1},
+        "output": {"file": str(tmp_path / "big.h5")},
+    }
+    with pytest.raises(shoal.UnsupportedError, match=r"one big system.*shoal run"):
+        shoal.Study(config).run()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(shoal.FileError, match=r"nothing\.h5"):
         shoal.open(tmp_path / "nothing.h5")

@@ -428,10 +428,10 @@ static void priors_are_densities(void **state)
         sum *= (within[1] - within[0]) / (POINTS - 1) / 3;
         if (!(fabs(sum - 0.998) < 1e-5))
             fail_msg("%s: %.9f lies between the quantiles", priors[i], sum);
-        const double outside[] = {-1e-9, NAN};
-        double lnp[2];
-        assert_ok(context, shoal_model_log_prior(model, 2, outside, lnp));
-        assert_true(isinf(lnp[1]) &&
+        const double outside[] = {-1e-9, NAN, INFINITY, -INFINITY};
+        double lnp[4];
+        assert_ok(context, shoal_model_log_prior(model, 4, outside, lnp));
+        assert_true(lnp[1] == -INFINITY && lnp[2] == -INFINITY && lnp[3] == -INFINITY &&
                     (isinf(lnp[0]) || strstr(priors[i], "\"normal\"") || strstr(priors[i], "minus = 0.1")));
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);

@@ -249,7 +249,7 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
     const bool below = !(isnan(P(from)) || x >= P(from)), above = !(isnan(P(to)) || x <= P(to));
     if (sample->period > 0 && isfinite(x))
         return -log(sample->period); /* all the way round */
-    if (isnan(x) || below || above)
+    if (!isfinite(x) || below || above)
         return -INFINITY;
     switch (sample->distribution) {
     case SHOAL_DISTRIBUTION_uniform: return -log(P(to) - P(from));

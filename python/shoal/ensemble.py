@@ -312,7 +312,7 @@ class Ensemble:
             default 0.
         h, k, ix, iy : array_like, shape [..., bodies - 1]
             In their places: ``e sin(pomega)`` and ``e cos(pomega)``; ``2 sin(inc / 2)`` times the cosine and the sine
-            of Omega.
+            of Omega. Beyond 90 degrees pomega is Omega - omega, also in h and k; in those of REBOUND it stays the sum.
         f, M, E, l, theta, T : array_like, shape [..., bodies - 1]
             One of: true, mean or eccentric anomaly, mean or true longitude, time of pericentre; by default ``f = 0``.
         r : array_like, shape [..., bodies], optional

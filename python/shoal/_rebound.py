@@ -101,6 +101,8 @@ def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
 def write(state: Array, radii: Array, t: float, G: float, names: Sequence[str], units: Units | None) -> Any:
     import rebound
 
+    if np.isnan(state[:, 0]).all():
+        raise InputError(f"t = {t:.17g}: the system has no state: it had ended, or is invalid")
     simulation = rebound.Simulation()
     if units and units.of_rebound:
         simulation.units = units.of_rebound

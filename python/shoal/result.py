@@ -258,7 +258,7 @@ class Result(abc.ABC):
         return xr.Dataset(variables, coordinates, {"plan": self.plan})
 
     def to_rebound(self, i: int = 0, t: float | str | None = None) -> Any:
-        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``."""
+        """The state of system `i` at time `t` (see `states`) as a ``rebound.Simulation``; an error if it has none."""
         from . import _rebound
 
         units: Units | None = getattr(self, "_units", None)
@@ -519,7 +519,9 @@ class FileResult(Result):
             values = self._column(table, name)
             if name == "event":
                 columns[name] = categorical(values.astype(np.int64))
-            elif name in ("system", "body", "star", "body_a", "body_b", "ended"):
+            elif name == "ended":
+                columns[name] = values != 0
+            elif name in ("system", "body", "star", "body_a", "body_b"):
                 columns[name] = values.astype(np.int64)
             else:
                 columns[name] = values

@@ -172,6 +172,10 @@ def test_a_system_that_has_ended_has_no_states():
     for t in (1.0, 5.0, 10.0):
         assert np.isnan(result.states(t)).all(axis=(1, 2)).tolist() == [t > 1, False]
     assert np.isfinite(result.states()).all()
+    if _has("rebound"):
+        assert result.to_rebound(0, 1.0).N == result.to_rebound(0).N == 3
+        with pytest.raises(shoal.InputError, match="t = 5: the system has no state"):
+            result.to_rebound(0, 5.0)
 
 
 def _has(name):

@@ -91,6 +91,7 @@ def test_radii_of_a_file(config, tmp_path):
     result = shoal.Study(config).run()
     merged = np.cbrt(0.01**3 + 0.02**3)
     assert (result.radii("initial") == [0.005, 0.01, 0.02]).all()
+    assert np.asarray(result.events["ended"]).dtype == bool and not np.any(result.events["ended"])
     collided = np.isnan(result.states()[:, 2, 1])
     assert collided.any() and not collided.all()
     assert np.allclose(result.radii()[collided][:, :2], [0.005, merged], rtol=1e-15)

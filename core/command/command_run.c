@@ -13,6 +13,8 @@
 #include "core/command/command.h"
 #include "core/report/plot.h"
 
+#define STRONG_RADIATION 0.3 /* beta; below it the error of e in 30 steps an orbit is 1 % of it or less */
+
 typedef struct run_options {
     study_words words;
     shoal_extend_options extend; /* end: NULL = the study is run */
@@ -203,8 +205,6 @@ static bool has_dust(const shoal_ensemble *ensemble)
     }
     return false;
 }
-
-#define STRONG_RADIATION 0.3 /* beta; below it the error of e in 30 steps an orbit is 1 % of it or less */
 
 /* Forces that act on nobody; radiation that is no small perturbation of the orbits that a map knows. */
 static void warn_of_forces(const shoal_study *study, FILE *out, const char *before)

@@ -409,7 +409,7 @@ static void fill_cells(plot_map *map, long width, long height)
             map->value[cell] = NAN;
             if (n > 0) {
                 map->value[cell] = median(map, n);
-                if (isinf(map->value[cell])) {
+                if (map->start && map->value[cell] == INFINITY) {
                     map->kind[cell] = SHOAL_SURVIVED;
                 }
             }

@@ -185,6 +185,8 @@ printf '%s\n' "$radians" 'data = ( { name = "k"; kind = "velocity"; file = "pa.t
     "{ body = \"b\"; parameter = \"e_cos\"; $normal, { body = \"b\"; parameter = \"e_sin\"; $normal," \
     "{ body = \"b\"; parameter = \"l\"; $normal, { data = \"k\"; parameter = \"offset\"; $normal ); };" \
     'fit = { walkers = 8; };' >angle.cfg
+row draws_too_far_apart 2 'angle.cfg: fit.steps = 20000: expected at least 8 times fit.thin = 30000' \
+    fit angle.cfg fit.walkers=10 fit.thin=30000
 row too_few_walkers 2 'angle.cfg:8: fit.walkers = 8: expected at least 10, two for each parameter' fit angle.cfg
 rm -f angle.cfg pa.txt
 config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme = 4; };' \

@@ -340,6 +340,12 @@ static void scans_are_fitted_as_by_catalogues(void **state)
     for (int j = 0; j < MOTIONS; j++)
         if (!(fabs(predicted[j] - (expected[j] + theta[1 + j % 2])) < 1e-9 * fabs(expected[j])))
             fail_msg("motion %d: %.12g mas/yr, not %.12g", j, predicted[j], expected[j] + theta[1 + j % 2]);
+    /* what is in the tables is in the config's text, so that no fit goes on with others */
+    shoal_study *study;
+    assert_ok(context_of(state), shoal_study_open(context_of(state), "motions.cfg", text, 0, NULL, NULL, &study));
+    assert_non_null(strstr(study->config_text, "# file hip.csv "));
+    assert_non_null(strstr(study->config_text, "# file gaia.csv "));
+    shoal_study_destroy(&study);
     /* of one mission alone: the other sees the star evenly */
     text_of(HGCA "gaia_scans = \"gaia.csv\"; ", "yr", 365.25, text);
     (void)evaluate(context_of(state), text, theta, evenly);

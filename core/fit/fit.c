@@ -199,8 +199,9 @@ static shoal_status read_options(shoal_fit *fit)
         return shoal_fail(config->context, SHOAL_E_INPUT, "%s: fit: expected at most %d walkers at all temperatures",
                           config->path, INT_MAX / 2);
     if (options->n_steps / options->thin < 8)
-        return shoal_config_fail(config, config_setting_get_member(group, "steps"), NULL, NULL,
-                                 "at least 8 times fit.thin");
+        return shoal_fail(config->context, SHOAL_E_INPUT,
+                          "%s: fit.steps = %ld: expected at least 8 times fit.thin = %ld", config->path,
+                          options->n_steps, options->thin);
     if (!(fit->text = describe_fit(fit->study->config_text, options)))
         return shoal_fail(config->context, SHOAL_E_MEMORY, "out of memory");
     return shoal_fit_name_files(config, group, "fit", &fit->output, &fit->journal);

@@ -89,13 +89,16 @@ double shoal_drawn_median(double *x, long n)
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* The data are those of the fit. */
+/* The data are those of the fit: its config ends with lines of what was in its files. */
 static shoal_status check_data(const shoal_drawn *d)
 {
-    const shoal_observed *observed = &d->posterior->observed;
-    bool same = d->data.n == observed->n;
-    for (long j = 0; j < d->data.n && same; j++)
-        same = d->data.datum[j].value == observed->numbers[SHOAL_OBSERVED_VALUE * observed->n + j];
+    bool same = d->data.n == d->posterior->observed.n;
+    for (const char *at = d->posterior->config_text; same && (at = strstr(at, "\n# file "));) {
+        const size_t length = strcspn(++at, "\n");
+        char *line = strndup(at, length);
+        same = line && strstr(d->study->config_text, line);
+        free(line);
+    }
     return same ? SHOAL_OK
                 : shoal_fail(d->posterior->context, SHOAL_E_INPUT, "%s: the data have changed since this fit",
                              d->posterior->path);

@@ -122,9 +122,7 @@ static shoal_status add_observation(reader *r, const shoal_observation *row)
         [SHOAL_DATA_DELTA_DEC] = SHOAL_OBSERVED_d_dec,
         [SHOAL_DATA_ALONG_SCAN] = SHOAL_OBSERVED_along_scan};
     const bool transits = r->kind == SHOAL_DATA_TRANSIT_TIME, velocities = r->kind == SHOAL_DATA_VELOCITY;
-    const int body = row->body >= 0                                   ? row->body
-                     : velocities || r->kind >= SHOAL_DATA_ALONG_SCAN ? 0
-                                                                      : r->data->body[r->set];
+    const int body = row->body >= 0 ? row->body : r->data->body[r->set];
     const bool motions = r->kind == SHOAL_DATA_PROPER_MOTION, east = row->kind == SHOAL_OBSERVED_pm_ra,
                is = motions ? east || row->kind == SHOAL_OBSERVED_pm_dec : row->kind == observed[r->kind];
     const long index = r->data->n - (long)r->data->set[r->set].first;

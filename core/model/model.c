@@ -198,8 +198,8 @@ static shoal_status set_number(shoal_model *model, int i, int number, int p, dou
     const char *name = model->study->walkers.parameters[p].name;
     shoal_walker_number *of = &(&set->offset)[number];
     if (!has)
-        return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s: data of this kind have no such number",
-                          model->study->path, name);
+        return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s, in data[%d]: data of this kind have no such number",
+                          model->study->path, name, i);
     if (set->marginal && (number == SHOAL_SET_offset || of_scans))
         return shoal_fail(model->context, SHOAL_E_INPUT, "%s: %s: expected no parameter over which ln L is integrated",
                           model->study->path, name);

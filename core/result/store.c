@@ -389,7 +389,9 @@ static shoal_status read_format(store *at)
     if (status == SHOAL_E_MEMORY)
         return status;
     if (status || strcmp(format, FORMAT))
-        return shoal_fail(at->h5.context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result", at->h5.path);
+        return shoal_fail(at->h5.context, SHOAL_E_INPUT, "%s: an HDF5 file, but not a shoal result%s", at->h5.path,
+                          shoal_h5_has(&at->h5, "/posterior") ? ": a posterior, for shoal plot, sample.file and ArviZ"
+                                                              : "");
     status = shoal_h5_get(&at->h5, "/", "format_version", H5T_NATIVE_INT, &at->version);
     if (status || at->version <= SHOAL_RESULT_VERSION)
         return status;

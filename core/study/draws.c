@@ -91,6 +91,19 @@ shoal_status shoal_posterior_columns(shoal_context *context, const char *path, i
     return status;
 }
 
+void shoal_posterior_unit(shoal_context *context, const char *path, const char *name, char unit[SHOAL_UNIT_SIZE])
+{
+    char place[2 * SHOAL_COLUMN_SIZE];
+    shoal_h5 h5;
+    unit[0] = '\0';
+    snprintf(place, sizeof place, "/posterior/%s", name);
+    if (shoal_h5_open(context, path, &h5))
+        return;
+    if (shoal_h5_has_attribute(&h5, place, "unit") && shoal_h5_get_word(&h5, place, "unit", unit, SHOAL_UNIT_SIZE))
+        unit[0] = '\0';
+    shoal_h5_close(&h5);
+}
+
 /* Refuse a posterior whose elements mean something else than those of the study. */
 static shoal_status compare(const shoal_config *config, const config_setting_t *place, const shoal_config *other)
 {

@@ -393,9 +393,15 @@ static shoal_status convert_draws(builder *b, const config_setting_t *file)
     return status;
 }
 
+/* The column of sample.file that a parameter takes: its own name, unless the config says another. */
+static const char *drawn_name(const builder *b, const variation *v, const char *own)
+{
+    const config_setting_t *random = shoal_config_lookup(b->config, "sample.parameters");
+    return shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column", own);
+}
+
 /* The columns of sample.file that parameters take. */
-static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random,
-                               const config_setting_t *count)
+static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *count)
 {
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
@@ -404,8 +410,7 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         if (!v->drawn)
             continue;
         name_variation(b, v, name[b->n_drawn], sizeof name[0]);
-        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column",
-                                                name[b->n_drawn]);
+        names[b->n_drawn] = drawn_name(b, v, name[b->n_drawn]);
         v->column = b->n_drawn++;
     }
     if (b->n_drawn == 0)
@@ -473,7 +478,7 @@ static shoal_status read_variations(builder *b)
     }
     if (sample && (status = read_covariance(b, sample)))
         return status;
-    if (file && (status = read_draws(b, file, random, count ? count : copies)))
+    if (file && (status = read_draws(b, file, count ? count : copies)))
         return status;
     n_systems *= (double)b->n_copies;
     if (b->n_axes + (b->n_copies > 1) > SHOAL_MAX_AXES)
@@ -633,6 +638,10 @@ static shoal_status create_columns(builder *b)
             name_variation(b, &b->variations[i], column->name, sizeof column->name);
             snprintf(column->doc, sizeof column->doc, "%s", row->doc);
             shoal_config_unit(b->config, row->dimension, column->unit);
+            if (b->posterior && b->variations[i].drawn &&
+                !*row->dimension) /* numbers of data stay in the fit's units */
+                shoal_posterior_unit(b->config->context, b->draws_path, drawn_name(b, &b->variations[i], column->name),
+                                     column->unit);
         }
         if (i >= b->n_axes && i < b->n_variations)
             continue;

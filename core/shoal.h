@@ -516,7 +516,7 @@ typedef struct shoal_options {
     double dt;
     double steps_per_orbit; /* if > 0: each system's (first) step is its shortest period over this */
     double dt_min;          /* a system whose adaptive step falls below it ends as `step_underflow` */
-    double dt_max;          /* an adaptive step is no longer than this; 0 = no bound. Fixed steps have no bounds */
+    double dt_max;          /* an adaptive step is no longer than this; 0 = no bound. E_USAGE with fixed steps */
     double max_steps;       /* a system that needs more steps (adaptive: attempts) ends as `budget`; 0 = no such bound,
                              * but adaptive ones end if at their pace the rest would take 1e11 */
     /* GPUs that share the systems: "auto" (default), as many as pay of those that are like the first one; "all"; a

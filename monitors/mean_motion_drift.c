@@ -41,7 +41,8 @@ static double first_half(const double *slots, const double *p)
 
 static const shoal_monitor_column columns[] = {
     {"mean_motion_drift", "",
-     "relative change of the mean motion between the halves of the run, |n2 - n1| / n1; empty if it ended before",
+     "relative change of the mean motion between the halves of the run, |n2 - n1| / n1; empty where the second half is "
+     "cut short",
      drift, SHOAL_OF_SYSTEM},
     {"mean_motion", "frequency", "mean motion averaged over the first half of the run", first_half, SHOAL_OF_SYSTEM},
 };

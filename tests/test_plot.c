@@ -326,6 +326,11 @@ static void systems_that_run_on_live_long(void **state)
     for (int i = 0; i < n; ++i) {
         assert_int_equal(rows[i][10], 's');
     }
+    bool named = false;
+    for (int i = 0; i < n_lines; ++i) {
+        named = named || strstr(lines[i], "survived");
+    }
+    assert_true(named);
     free(text);
     result->n_axes = 2;
     fill(false);

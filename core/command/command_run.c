@@ -197,7 +197,8 @@ static double setting_of(const shoal_plug_options *plug, const char *name)
 static bool has_dust(const shoal_ensemble *ensemble)
 {
     for (long s = 0; s < ensemble->n_systems; ++s) {
-        for (int b = 1; b < ensemble->n_bodies; ++b) {
+        const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
+        for (int b = 1; b < n_live; ++b) {
             if (*shoal_ensemble_body(ensemble, b, SHOAL_M, s) == 0) {
                 return true;
             }
@@ -219,11 +220,10 @@ static void warn_of_forces(const shoal_study *study, FILE *out, const char *befo
         if (on_dust && !(body > 0) && !has_dust(study->ensemble)) {
             fprintf(out, "%s%s acts on bodies without mass, and there are none: it does nothing without 'body'\n",
                     before, force->name);
-        }
-        if (radiates && beta > STRONG_RADIATION && propagator && propagator->first_body == 1) {
+        } else if (radiates && beta > STRONG_RADIATION && propagator && propagator->first_body == 1) {
             fprintf(out,
-                    "%sradiation: beta = %g: %s takes orbits about the whole mass, and its error grows as "
-                    "beta / (1 - beta): compare with gauss_radau\n",
+                    "%sradiation: beta = %g: %s takes orbits about the whole mass, and kicks with the rest: compare "
+                    "with gauss_radau\n",
                     before, beta, propagator->name);
         }
     }

@@ -118,11 +118,8 @@ static bool describe_files(const shoal_config *config, FILE *out)
     bool good = true;
     const config_setting_t *data = shoal_config_lookup(config, "data");
     const int n_data = data ? config_setting_length(data) : 0;
-    static const char *const keys[] = {"system.file", "sample.file", "sample.covariance_file"}, *const of_sets[] = {
-                                                                                                    "file",
-                                                                                                    "covariance",
-                                                                                                    "gaia_scans",
-                                                                                                    "hipparcos_scans"};
+    static const char *const keys[] = {"system.file", "sample.file", "sample.covariance_file"};
+    static const char *const of_sets[] = {"file", "covariance", "gaia_scans", "hipparcos_scans"};
     for (int i = 0; i < SHOAL_COUNT(keys) + SHOAL_COUNT(of_sets) * n_data; i++) {
         const int of_data = i - SHOAL_COUNT(keys);
         const config_setting_t *setting = of_data < 0 ? shoal_config_lookup(config, keys[i])

@@ -92,12 +92,14 @@ double shoal_drawn_median(double *x, long n)
 /* The data are those of the fit: its config ends with lines of what was in its files. */
 static shoal_status check_data(const shoal_drawn *d)
 {
+    const char *now = d->study->config_text;
     bool same = d->data.n == d->posterior->observed.n;
     for (const char *at = d->posterior->config_text; same && (at = strstr(at, "\n# file "));) {
         const size_t length = strcspn(++at, "\n");
-        char *line = strndup(at, length);
-        same = line && strstr(d->study->config_text, line);
-        free(line);
+        const char *line = now;
+        while (line && strncmp(line, at, length) != 0)
+            line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+        same = line != NULL;
     }
     return same ? SHOAL_OK
                 : shoal_fail(d->posterior->context, SHOAL_E_INPUT, "%s: the data have changed since this fit",

@@ -301,10 +301,21 @@ static bool shows_outcome(const plot_map *map, int outcome)
                                      : (!map->all_values || outcome == SHOAL_INVALID) && style_of(outcome);
 }
 
-/* The value to colour a system by, NaN = none. Nobody knows the lifetime of a system that runs on: it is long. */
+/* Nobody knows the lifetime of a system that runs on: it is long, as that of a survivor. */
+static bool lives_on(const plot_map *map, long system)
+{
+    return map->start && map->result->outcome[system] == SHOAL_RUNNING;
+}
+
+static int outcome_of(const plot_map *map, long system)
+{
+    return lives_on(map, system) ? SHOAL_SURVIVED : map->result->outcome[system];
+}
+
+/* The value to colour a system by, NaN = none. */
 static double value_of(const plot_map *map, long system)
 {
-    if (map->start && map->result->outcome[system] == SHOAL_RUNNING) {
+    if (lives_on(map, system)) {
         return INFINITY;
     }
     const double value = map->start ? fabs(map->column[system] - map->start[system]) : map->column[system];
@@ -370,7 +381,6 @@ static long systems_a_cell(const plot_map *map)
 /* Reduce the systems to width x height cells; kind and value have room for them. */
 static void fill_cells(plot_map *map, long width, long height)
 {
-    const shoal_result *result = map->result;
     const long per_cell = systems_a_cell(map);
 
     map->width = width;
@@ -385,8 +395,7 @@ static void fill_cells(plot_map *map, long width, long height)
                 for (long x = x0; x < x1; ++x) {
                     for (long k = 0; k < per_cell; ++k) {
                         const long system = x * map->x.stride + y * map->y.stride + k;
-                        const int runs = map->start && result->outcome[system] == SHOAL_RUNNING,
-                                  outcome = runs ? SHOAL_SURVIVED : result->outcome[system];
+                        const int outcome = outcome_of(map, system);
                         n_all++;
                         if (shows_outcome(map, outcome)) {
                             n_outcome[outcome]++;
@@ -447,7 +456,7 @@ static colour cell_colour(const plot_map *map, long cell)
 static bool has_kind(const plot_map *map, int kind)
 {
     for (long system = 0; system < map->result->n_systems; ++system) {
-        const int outcome = map->result->outcome[system];
+        const int outcome = outcome_of(map, system);
         const bool shown = shows_outcome(map, outcome);
         if (kind == VALUE ? !shown && isnan(value_of(map, system)) : shown && outcome == kind) {
             return true;

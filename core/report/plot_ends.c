@@ -89,7 +89,7 @@ static end *read_ends(shoal_context *context, const shoal_result *result, bool b
     free(length);
     if (unknown > 0) {
         shoal_fail(context, SHOAL_E_INPUT,
-                   "%ld systems run on, and nothing says how far they are: there are snapshots with output.interval",
+                   "%ld systems run on, and nothing says how far they are; add output.interval to the config",
                    unknown / n_each);
         free(ends);
         return NULL;

@@ -158,6 +158,8 @@ shoal_plot_time shoal_plot_times(FILE *script, const shoal_result *result, doubl
     enum { FAR = 20 }; /* spans */
     static const char *const thousands[] = {"", "10\u00b3 ", "10\u2076 ", "10\u2079 "};
     const int most = SHOAL_COUNT(thousands) - 1;
+    earliest = earliest <= latest ? earliest : 0; /* else there are none */
+    latest = earliest <= latest ? latest : 0;
     const double span = latest - earliest, step = shoal_plot_step(span), end = fmax(fabs(earliest), fabs(latest));
     const bool far = span > 0 && end > FAR * span;
     const double size = far ? span : end;
@@ -167,7 +169,7 @@ shoal_plot_time shoal_plot_times(FILE *script, const shoal_result *result, doubl
 
     snprintf(axis.of, sizeof axis.of, "(($1-%.17g)/%g)", axis.from, axis.unit);
     if (far) {
-        snprintf(name, sizeof name, "time - %.15g", axis.from);
+        snprintf(name, sizeof name, "time %c %.15g", axis.from < 0 ? '+' : '-', fabs(axis.from));
     }
     snprintf(unit, sizeof unit, "%s%s", thousands[k], result->units.time_name);
     shoal_plot_label(script, 'x', name, unit);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ def _name(particle: Any) -> str | None:
 
 
 def _names(many: Sequence[Any], counts: Sequence[int]) -> list[str] | None:
-    """Those of the largest simulation, if all its bodies have one; refused if another has others, or another order."""
+    """Those of the largest simulation, if all its bodies have one, and the other simulations the same in its order."""
     largest = int(np.argmax(counts))
     found = [_name(particle) for particle in many[largest].particles[: counts[largest]]]
     names = [name for name in found if name]
@@ -61,10 +62,12 @@ def _names(many: Sequence[Any], counts: Sequence[int]) -> list[str] | None:
         for k in range(n):
             name = _name(simulation.particles[k])
             if name and name != names[k]:
-                raise InputError(
-                    f"simulation {i}: body {k} is called {name!r}, and {names[k]!r} in simulation {largest}: expected "
-                    "the same names in the same order"
+                warnings.warn(
+                    f"simulation {i}: body {k} is called {name!r}, and {names[k]!r} in simulation {largest}: the names "
+                    "are left out",
+                    stacklevel=4,
                 )
+                return None
     return names
 
 

@@ -358,9 +358,8 @@ class Ensemble:
     def from_rebound(cls, simulations: Any) -> Ensemble:
         """From a ``rebound.Simulation``, a list of them, a ``rebound.Simulationarchive``, or the name of its file.
 
-        Masses, radii, positions, velocities, order, time and G are taken; the names of particles if all have one.
-        Simulations whose bodies have other names, or another order, are refused. What was set of integrators
-        and forces is not.
+        Masses, radii, positions, velocities, order, time and G are taken; the names of particles if all have one,
+        in the same order in all simulations (a warning says if not). What was set of integrators and forces is not.
         """
         from . import _rebound
 

@@ -133,7 +133,7 @@ def integrate(
     threads : int
         Of the CPU; 0: all.
     dt_min, dt_max : float, optional
-        Bounds of an adaptive step; a system below `dt_min` ends as ``step_underflow`` [time]. Fixed steps have none.
+        Bounds of an adaptive step; a system below `dt_min` ends as ``step_underflow`` [time]. Refused with fixed steps.
     max_steps : float, optional
         A system that needs more ends as ``budget``.
     progress : bool

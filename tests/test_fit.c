@@ -1162,6 +1162,17 @@ static void places_in_the_sky_are_drawn(void **state)
     assert_int_equal(n[1], 10);
     assert_int_equal(n[2], 10);
     refuse(posterior, "ttv", "no transit times");
+    /* drawn again, numbers of data have the unit that they had */
+    shoal_study *drawn = NULL;
+    assert_ok(context, shoal_drawn_open(posterior, &drawn));
+    int n_sky = 0;
+    for (int c = 0; c < drawn->n_swept; c++)
+        if (strcmp(drawn->swept[c].name, "r.parallax") == 0) {
+            assert_string_equal(drawn->swept[c].unit, "mas");
+            n_sky++;
+        }
+    assert_int_equal(n_sky, 1);
+    shoal_study_destroy(&drawn);
     shoal_posterior_destroy(&posterior);
 }
 

@@ -660,6 +660,16 @@ static void tied_bodies_are_where_they_should_be(void **state)
     }
 }
 
+static void assert_first_alone_runs(const shoal_study *study, long n)
+{
+    assert_int_equal(study->ensemble->n_systems, n);
+    for (long s = 0; s < n; s++) {
+        shoal_system record;
+        shoal_ensemble_get_system(study->ensemble, s, &record);
+        assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
+    }
+}
+
 /* What cannot be is an invalid system, as in any sweep, and refused where nothing varies. */
 static void impossible_ties_are_invalid(void **state)
 {
@@ -670,11 +680,7 @@ static void impossible_ties_are_invalid(void **state)
         "sweep = ( { body = \"c\"; parameter = \"hill_spacing\"; values = [5.0, 50.0]; } );\n"
         "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
     shoal_study *study = load_good(text, "");
-    for (long s = 0; s < 2; s++) {
-        shoal_system record;
-        shoal_ensemble_get_system(study->ensemble, s, &record);
-        assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
-    }
+    assert_first_alone_runs(study, 2);
     shoal_study_destroy(&study);
     assert_refused(text, "sweep=() system.bodies.c.hill_spacing=50", "not so many Hill radii that there is no such a");
     assert_refused(
@@ -700,11 +706,7 @@ static void periods_below_0_are_invalid(void **state)
         snprintf(words, sizeof words, "c.%s\n2.5\n-2.5\n0\n", parameters[i]);
         write_text("periods.csv", words);
         shoal_study *study = load_good(text, "");
-        for (long s = 0; s < 3; s++) {
-            shoal_system record;
-            shoal_ensemble_get_system(study->ensemble, s, &record);
-            assert_int_equal(record.outcome, s == 0 ? SHOAL_RUNNING : SHOAL_INVALID);
-        }
+        assert_first_alone_runs(study, 3);
         shoal_study_destroy(&study);
         snprintf(words, sizeof words, "c.%s\n-2.5\n", parameters[i]);
         write_text("periods.csv", words);

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <argp.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -346,7 +347,8 @@ bool print_summary(const shoal_result *result, const char *file, const shoal_pro
     }
     if (n > 0) {
         qsort(error, (size_t)n, sizeof *error, compare_doubles);
-        printf("|dE/E|         median %.2g, largest %.2g", (error[(n - 1) / 2] + error[n / 2]) / 2, error[n - 1]);
+        printf("|dE/E|         median %.2g, largest %.2g", gsl_stats_median_from_sorted_data(error, 1, (size_t)n),
+               error[n - 1]);
         long n_large = 0;
         while (n_large < n && error[n - 1 - n_large] > 1e-3) {
             n_large++;

@@ -4,6 +4,7 @@
  * the model says of the data for each of them.
  */
 #define _GNU_SOURCE 1
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ double shoal_drawn_median(double *x, long n)
         if (isfinite(x[i]))
             x[n_kept++] = x[i];
     qsort(x, (size_t)n_kept, sizeof *x, ascending);
-    return n_kept > 0 ? (x[(n_kept - 1) / 2] + x[n_kept / 2]) / 2 : NAN;
+    return n_kept > 0 ? gsl_stats_median_from_sorted_data(x, 1, (size_t)n_kept) : NAN;
 }
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */

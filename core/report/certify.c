@@ -20,6 +20,7 @@
  *     undecided       else: too few systems
  *     not judged      no system has ended in any run, and all have one class: there is nothing to compare
  */
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -110,7 +111,7 @@ static void compare_times(shoal_certified *c, const shoal_result *result, int k,
     run->n_ended = n;
     if (n == 0)
         return;
-    run->ratio = (room[(n - 1) / 2] + room[n / 2]) / 2;
+    run->ratio = gsl_stats_median_from_sorted_data(room, 1, (size_t)n);
     const long rank = (long)floor(((double)n - Z95 * sqrt((double)n)) / 2); /* from either end */
     if (rank < 1)
         return;
@@ -296,7 +297,7 @@ static void print_errors(const shoal_certified *c, const double *dE, const char 
             room[n++] = fabs(dE[i]);
     qsort(room, (size_t)n, sizeof *room, ascending);
     if (n > 0)
-        fprintf(out, "%s%.2g (largest %.2g)", name, (room[(n - 1) / 2] + room[n / 2]) / 2, room[n - 1]);
+        fprintf(out, "%s%.2g (largest %.2g)", name, gsl_stats_median_from_sorted_data(room, 1, (size_t)n), room[n - 1]);
 }
 
 /* The verdict says nothing of them. */

@@ -263,20 +263,12 @@ static shoal_status set_axis(shoal_context *context, plot_map *map, int k, map_a
 static shoal_status choose_axes(shoal_context *context, plot_map *map)
 {
     const shoal_result *result = map->result;
-    long n = 1;
 
     if (result->n_axes < 2) {
         return shoal_fail(context, SHOAL_E_USAGE, "a map needs a grid over two swept parameters; here is %s",
                           result->n_axes == 1 ? "one" : "none");
     }
-    for (int k = 0; k < result->n_axes; ++k) {
-        if (result->axes[k].count < 1 || n > result->n_systems / result->axes[k].count) {
-            n = -1;
-            break;
-        }
-        n *= result->axes[k].count;
-    }
-    if (n != result->n_systems) {
+    if (!shoal_result_is_grid(result)) {
         return shoal_fail(
             context, SHOAL_E_INPUT,
             "map: the axes of this result have other places than its %ld systems; shoal merge joins shards",

@@ -59,18 +59,9 @@ const char *shoal_result_body_name(const shoal_result *result, int body)
     return result->body_name[body];
 }
 
-/* Whether the systems are all those of the grid; a shard has a part of them. */
-static bool is_grid(const shoal_result *result)
-{
-    double n = 1; /* exact where it is a number of systems */
-    for (int k = 0; k < result->n_axes; k++)
-        n *= (double)result->axes[k].count;
-    return n == (double)result->n_systems;
-}
-
 const char *shoal_result_axis(const shoal_result *result, int i, long *count)
 {
-    if (!result || i < 0 || i >= result->n_axes || !is_grid(result))
+    if (!result || i < 0 || i >= result->n_axes || !shoal_result_is_grid(result))
         return NULL;
     if (count)
         *count = result->axes[i].count;

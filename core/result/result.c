@@ -262,6 +262,14 @@ shoal_status shoal_result_check_run(shoal_context *context, const shoal_result *
                             path, path);
 }
 
+bool shoal_result_is_grid(const shoal_result *result)
+{
+    double n = 1; /* exact where it is a number of systems */
+    for (int k = 0; k < result->n_axes; k++)
+        n *= (double)result->axes[k].count;
+    return n == (double)result->n_systems;
+}
+
 long shoal_result_first_event(const shoal_result *result, long system)
 {
     long first = 0, end = result->n_events;

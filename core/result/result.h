@@ -140,6 +140,8 @@ shoal_status shoal_result_add_radii(shoal_context *context, shoal_result *result
  * sorted; who is gone by a merger is a part of another one. NaN: the result is of a journal, which has none. */
 void shoal_result_radii(const shoal_result *result, long s, const double *state, double *radius);
 /* The first event of a system, or of a later one, in a result whose events are sorted. */
+/* Whether the systems are all those of the grid, if there is one; a shard has a part of them. */
+bool shoal_result_is_grid(const shoal_result *result);
 long shoal_result_first_event(const shoal_result *result, long system);
 /* Refused: the file is a copy by `shoal convert`, which has no run. */
 shoal_status shoal_result_check_run(shoal_context *context, const shoal_result *result, const char *path);

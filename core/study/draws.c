@@ -91,19 +91,6 @@ shoal_status shoal_posterior_columns(shoal_context *context, const char *path, i
     return status;
 }
 
-void shoal_posterior_unit(shoal_context *context, const char *path, const char *name, char unit[SHOAL_UNIT_SIZE])
-{
-    char place[2 * SHOAL_COLUMN_SIZE];
-    shoal_h5 h5;
-    unit[0] = '\0';
-    snprintf(place, sizeof place, "/posterior/%s", name);
-    if (shoal_h5_open(context, path, &h5))
-        return;
-    if (shoal_h5_has_attribute(&h5, place, "unit") && shoal_h5_get_word(&h5, place, "unit", unit, SHOAL_UNIT_SIZE))
-        unit[0] = '\0';
-    shoal_h5_close(&h5);
-}
-
 /* Refuse a posterior whose elements mean something else than those of the study. */
 static shoal_status compare(const shoal_config *config, const config_setting_t *place, const shoal_config *other)
 {
@@ -128,17 +115,29 @@ static shoal_status compare(const shoal_config *config, const config_setting_t *
     return SHOAL_OK;
 }
 
+/* The units that the file states for some columns, as far as there is room for them. */
+static void read_units(const shoal_h5 *h5, int n, const char *const names[], shoal_drawn_unit *of)
+{
+    char path[2 * SHOAL_COLUMN_SIZE];
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "/posterior/%s", names[i]);
+        of[i] = (shoal_drawn_unit){.factor = 1};
+        if (shoal_h5_has_attribute(h5, path, "unit") &&
+            shoal_h5_get_word(h5, path, "unit", of[i].name, sizeof of[i].name))
+            of[i].name[0] = '\0';
+    }
+}
+
 shoal_status shoal_posterior_units(const shoal_config *config, const config_setting_t *place, const char *path, int n,
-                                   const shoal_parameter *const rows[], double *factor, double *more)
+                                   const char *const names[], const shoal_parameter *const rows[], shoal_drawn_unit *of)
 {
     shoal_config other;
     shoal_h5 h5;
     char *text = NULL;
-    for (int i = 0; i < n; i++)
-        factor[i] = 1, more[i] = 0;
     shoal_status status = shoal_h5_open(config->context, path, &h5);
     if (status)
         return status;
+    read_units(&h5, n, names, of);
     if (shoal_h5_has_attribute(&h5, "/", "config"))
         status = shoal_h5_get_text(&h5, "/", "config", &text);
     shoal_h5_close(&h5);
@@ -148,9 +147,9 @@ shoal_status shoal_posterior_units(const shoal_config *config, const config_sett
         status = compare(config, place, &other);
         for (int i = 0; i < n; i++) {
             const char *dimension = rows[i]->dimension;
-            factor[i] = shoal_config_factor(&other, dimension) / shoal_config_factor(config, dimension);
+            of[i].factor = shoal_config_factor(&other, dimension) / shoal_config_factor(config, dimension);
             if (rows[i] == &shoal_body_key(SHOAL_BODY_log10_m)->row)
-                more[i] = log10(shoal_config_factor(&other, "mass") / shoal_config_factor(config, "mass"));
+                of[i].more = log10(shoal_config_factor(&other, "mass") / shoal_config_factor(config, "mass"));
         }
         shoal_config_close(&other);
     }

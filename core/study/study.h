@@ -116,12 +116,15 @@ enum {
 bool shoal_posterior_is(const char *path);
 shoal_status shoal_posterior_columns(shoal_context *context, const char *path, int n_names, const char *const names[],
                                      long wanted, double **values, long *n_rows);
-/* The unit that a posterior states for one of its columns, "" if none. */
-void shoal_posterior_unit(shoal_context *context, const char *path, const char *name, char unit[SHOAL_UNIT_SIZE]);
 /* How the columns of a posterior become the numbers of a study, value * factor + more, if the posterior has the config
  * of its own study; else as they are. Refused, at `place`, if elements of the two mean different things. */
+typedef struct shoal_drawn_unit {
+    double factor, more;
+    char name[SHOAL_UNIT_SIZE]; /* in the file, "": none */
+} shoal_drawn_unit;
 shoal_status shoal_posterior_units(const shoal_config *config, const config_setting_t *place, const char *path, int n,
-                                   const shoal_parameter *const rows[], double *factor, double *more);
+                                   const char *const names[], const shoal_parameter *const rows[],
+                                   shoal_drawn_unit *of);
 
 /* What a study with `data` says of its walkers (core/model/). */
 typedef struct shoal_study_walkers {

@@ -53,7 +53,8 @@ typedef struct builder {
     bool *moves;                      /* of all of them */
     int n_variations, n_axes, n_tied; /* the axes first, those that are tied last */
     long n_copies, n_systems;
-    double *draws; /* [n_draws][n_drawn] of the file, copy by copy */
+    double *draws;                 /* [n_draws][n_drawn] of the file, copy by copy */
+    shoal_drawn_unit *drawn_units; /* [n_drawn] of a posterior, else NULL */
     long n_draws;
     int n_drawn;
     char *draws_path; /* NULL: there is no such file */
@@ -377,31 +378,27 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
 }
 
 /* The draws of a posterior in the study's units, angles within their priors. */
-static shoal_status convert_draws(builder *b, const config_setting_t *file)
+static shoal_status convert_draws(builder *b, const config_setting_t *file, const char *const names[])
 {
     const shoal_parameter *rows[b->n_drawn];
-    double factor[b->n_drawn], more[b->n_drawn];
+    if (!(b->drawn_units = calloc((size_t)b->n_drawn, sizeof *b->drawn_units)))
+        return out_of_memory(b);
     for (int i = 0; i < b->n_variations; i++)
         if (b->variations[i].drawn)
             rows[b->variations[i].column] = row_of(&b->variations[i]);
-    const shoal_status status = shoal_posterior_units(b->config, file, b->draws_path, b->n_drawn, rows, factor, more);
+    const shoal_status status = shoal_posterior_units(b->config, file, b->draws_path, b->n_drawn, names, rows,
+                                                      b->drawn_units);
     for (long i = 0; i < b->n_draws * b->n_drawn && !status; i++)
-        b->draws[i] = b->draws[i] * factor[i % b->n_drawn] + more[i % b->n_drawn];
+        b->draws[i] = b->draws[i] * b->drawn_units[i % b->n_drawn].factor + b->drawn_units[i % b->n_drawn].more;
     for (const variation *v = b->variations; v < b->variations + b->n_variations && !status; v++)
         for (long i = 0; v->drawn && v->prior && i < b->n_draws; i++)
             b->draws[i * b->n_drawn + v->column] = shoal_sample_wrap(&v->sample, b->draws[i * b->n_drawn + v->column]);
     return status;
 }
 
-/* The column of sample.file that a parameter takes: its own name, unless the config says another. */
-static const char *drawn_name(const builder *b, const variation *v, const char *own)
-{
-    const config_setting_t *random = shoal_config_lookup(b->config, "sample.parameters");
-    return shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column", own);
-}
-
 /* The columns of sample.file that parameters take. */
-static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *count)
+static shoal_status read_draws(builder *b, const config_setting_t *file, const config_setting_t *random,
+                               const config_setting_t *count)
 {
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
@@ -410,7 +407,8 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         if (!v->drawn)
             continue;
         name_variation(b, v, name[b->n_drawn], sizeof name[0]);
-        names[b->n_drawn] = drawn_name(b, v, name[b->n_drawn]);
+        names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column",
+                                                name[b->n_drawn]);
         v->column = b->n_drawn++;
     }
     if (b->n_drawn == 0)
@@ -422,7 +420,7 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
                                                         count ? b->n_copies : 0, &b->draws, &b->n_draws)
                               : shoal_csv_columns(context, b->draws_path, b->n_drawn, names, &b->draws, &b->n_draws);
     if (!status && b->posterior)
-        status = convert_draws(b, file);
+        status = convert_draws(b, file, names);
     if (!status && !count)
         b->n_copies = b->n_draws;
     if (!status && b->n_copies > b->n_draws)
@@ -478,7 +476,7 @@ static shoal_status read_variations(builder *b)
     }
     if (sample && (status = read_covariance(b, sample)))
         return status;
-    if (file && (status = read_draws(b, file, count ? count : copies)))
+    if (file && (status = read_draws(b, file, random, count ? count : copies)))
         return status;
     n_systems *= (double)b->n_copies;
     if (b->n_axes + (b->n_copies > 1) > SHOAL_MAX_AXES)
@@ -638,10 +636,8 @@ static shoal_status create_columns(builder *b)
             name_variation(b, &b->variations[i], column->name, sizeof column->name);
             snprintf(column->doc, sizeof column->doc, "%s", row->doc);
             shoal_config_unit(b->config, row->dimension, column->unit);
-            if (b->posterior && b->variations[i].drawn &&
-                !*row->dimension) /* numbers of data stay in the fit's units */
-                shoal_posterior_unit(b->config->context, b->draws_path, drawn_name(b, &b->variations[i], column->name),
-                                     column->unit);
+            if (b->drawn_units && b->variations[i].drawn && !*row->dimension) /* numbers of data stay in the fit's */
+                strcpy(column->unit, b->drawn_units[b->variations[i].column].name);
         }
         if (i >= b->n_axes && i < b->n_variations)
             continue;
@@ -872,6 +868,7 @@ fail:
     free(b.variations);
     free(b.moves);
     free(b.draws);
+    free(b.drawn_units);
     free(b.draws_path);
     return status;
 }

@@ -9,6 +9,8 @@
  * pericentre is taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least
  * distance to be a pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to
  * turn position or velocity by more than a right angle: a planet of a binary has others.
+ *
+ * Bodies whose collisions are watched come no nearer than where they touch, and are there when they first do.
  */
 enum { CLOSEST_CENTRAL, closest_approach_PARAMETERS };
 enum { closest_approach_SLOTS = 0 };
@@ -96,6 +98,18 @@ LANE_FN pair_closest closest_find(const shoal_kernel_args *k, const lane_view *v
     return closest;
 }
 
+LANE_FN void closest_touch(const shoal_kernel_args *k, const lane_view *view, int i, int j, lane_pair now,
+                           pair_closest *closest)
+{
+    const real reach = collision_reach(k, view->id, view->n, i, j), reach2 = reach * reach;
+    const mask touch = closest->d2 < reach2;
+    if (!lane_any(touch))
+        return;
+    const pair_approach first = pair_reached(pair_relative(view->n, view->before, i, j), now, view->h, reach2);
+    closest->d2 = lane_select(touch, reach2, closest->d2);
+    closest->fraction = lane_select(touch & first.reached, first.fraction, closest->fraction);
+}
+
 LANE_FN int closest_approach_star(const shoal_kernel_args *k)
 {
     return k->monitor[SHOAL_MONITOR_closest_approach][CLOSEST_CENTRAL] != 0.0;
@@ -139,7 +153,9 @@ LANE_FN void closest_approach_watch(const shoal_kernel_args *k, const lane_view 
             const mask search = there & pair_suspect(now, view->h, d2, d2 < least, d2 < 8.0 * least);
             if (!lane_any(search))
                 continue;
-            const pair_closest closest = closest_find(k, view, i, j, now, d2, least, search);
+            pair_closest closest = closest_find(k, view, i, j, now, d2, least, search);
+            if (MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision))
+                closest_touch(k, view, i, j, now, &closest);
             const mask nearer = search & (closest.d2 < least);
             if (!lane_any(nearer))
                 continue;

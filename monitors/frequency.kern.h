@@ -9,7 +9,7 @@
  *
  *     z = exp(i lambda)    or    k + i h = e exp(i varpi)    or    q + i p = sin(i/2) exp(i Omega)
  *
- * (frequency analysis, NAFF). frequency.c looks for it, in a short record that this text makes:
+ * (frequency analysis, NAFF; of retrograde orbits cos(i/2) for sin(i/2), and the longitudes of orbit.kern.h). frequency.c looks for it, in a short record that this text makes:
  *
  * Each half has 35 blocks. In the first two of them the mean rate sigma of the argument of z is measured, with the
  * weight (s (1 - s))^2, s = 0..1. Of pericentre and node it is that of z smoothed over 8 periods, or 4 looks, and that
@@ -85,7 +85,7 @@ LANE_FN frequency_sight frequency_look(lane_pair motion, real mu, mask there, in
     sight.motion = q * lane_sqrt(q) / mu;
     sight.rate = lane_set(0.0);
     if (of == FREQUENCY_OF_NODE) {
-        const real scale = lane_rsqrt(2.0 * orbit.l * (orbit.l + orbit.lz));
+        const real scale = lane_rsqrt(2.0 * orbit.l * (orbit.l + lane_abs(orbit.lz)));
         sight.re = -(orbit.ly * scale);
         sight.im = orbit.lx * scale;
     } else {
@@ -93,7 +93,7 @@ LANE_FN frequency_sight frequency_look(lane_pair motion, real mu, mask there, in
         sight.re = o.k;
         sight.im = o.h;
         if (of == FREQUENCY_OF_LONGITUDE) {
-            sight.rate = sight.motion;
+            sight.rate = orbit_sense(orbit) * sight.motion;
             sight.argument = orbit_mean_longitude(o);
             return sight;
         }

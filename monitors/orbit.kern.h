@@ -9,8 +9,7 @@
  *
  * (Murray & Dermott 1999, section 2.8), in forms that lose no digits for small e and i.
  *
- * Longitudes come from equinoctial elements, which are singular for i = pi alone (Broucke & Cefola 1972, Celest. Mech.
- * 5, 303): in the frame
+ * Longitudes come from equinoctial elements (Broucke & Cefola 1972, Celest. Mech. 5, 303): in the frame
  *
  *     f = (1 - Wx^2 / (1 + Wz), -Wx Wy / (1 + Wz), -Wx),    g = (-Wx Wy / (1 + Wz), 1 - Wy^2 / (1 + Wz), -Wy),    W = L
  *         / |L|
@@ -19,6 +18,10 @@
  *
  *     cos F = k + ((1 - k^2 beta) X - h k beta Y) / (a eta),    sin F = h + ((1 - h^2 beta) Y - h k beta X) / (a eta)
  *     lambda = F + h cos F - k sin F
+ *
+ * They are singular for i = pi. A retrograde orbit is seen in a mirror, with -y for y: its longitudes varpi = Omega -
+ * omega and lambda = varpi - M, as configs have them, have the other sign there. They jump where an orbit passes
+ * i = pi/2.
  */
 #ifndef SHOAL_ORBIT_KERN_H
 #define SHOAL_ORBIT_KERN_H
@@ -97,15 +100,23 @@ LANE_FN lane_orbit orbit_elements(lane_pair p, real mu)
     return o;
 }
 
-/* k = e cos varpi, h = e sin varpi, and the longitude F = varpi + eccentric anomaly. */
+/* -1 for a retrograde orbit. */
+LANE_FN real orbit_sense(lane_orbit o)
+{
+    return lane_select(o.lz < lane_set(0.0), lane_set(-1.0), lane_set(1.0));
+}
+
+/* k = e cos varpi, h = e sin varpi, and the longitude F = varpi + eccentric anomaly (minus it: retrograde). */
 typedef struct lane_longitude {
     real k, h, cosine, sine;
 } lane_longitude;
 
 LANE_FN lane_longitude orbit_longitude(lane_pair s, real mu, lane_orbit o)
 {
-    const real one = lane_set(1.0), zero = lane_set(0.0);
-    const real wx = o.lx / o.l, wy = o.ly / o.l, wz = o.lz / o.l, tilt = one / (1.0 + wz);
+    const real one = lane_set(1.0), zero = lane_set(0.0), sense = orbit_sense(o);
+    const real wx = sense * o.lx / o.l, wy = o.ly / o.l, wz = sense * o.lz / o.l, tilt = one / (1.0 + wz);
+    s.y = sense * s.y;
+    s.vy = sense * s.vy;
     const real fx = 1.0 - wx * wx * tilt, gy = 1.0 - wy * wy * tilt, fy = -(wx * wy * tilt);
     const real x = pair_dot(fx, fy, -wx, s.x, s.y, s.z), y = pair_dot(fy, gy, -wy, s.x, s.y, s.z);
     const real vx = pair_dot(fx, fy, -wx, s.vx, s.vy, s.vz), vy = pair_dot(fy, gy, -wy, s.vx, s.vy, s.vz);
@@ -114,9 +125,9 @@ LANE_FN lane_longitude orbit_longitude(lane_pair s, real mu, lane_orbit o)
     const real k = lane_fma(along, x, -(across * vx)), h = lane_fma(along, y, -(across * vy));
     const real eta = lane_sqrt(lane_max(1.0 - o.e2, zero)), beta = one / (1.0 + eta), scale = o.inverse_a / eta;
     found.k = k;
-    found.h = h;
+    found.h = sense * h;
     found.cosine = k + scale * ((1.0 - k * k * beta) * x - h * k * beta * y);
-    found.sine = h + scale * ((1.0 - h * h * beta) * y - h * k * beta * x);
+    found.sine = sense * (h + scale * ((1.0 - h * h * beta) * y - h * k * beta * x));
     return found;
 }
 

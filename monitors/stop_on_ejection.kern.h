@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * stop_on_ejection.kern.h: ends a system when a body has left it: farther than r_max from the barycentre of the rest,
- * moving outwards, and (criterion = energy) unbound relative to the barycentre and the total mass of the rest.
+ * moving outwards, and (criterion = energy) unbound relative to the barycentre and the total mass of the rest, as far as
+ * this pulls at it (pulling_mass).
  *
  * In barycentric coordinates the rest of body i has its barycentre at -m_i r_i / (M - m_i), so that the relative
  * position is r_i M / (M - m_i), and so the velocity. A body that holds at most half of the mass is thus at most twice
@@ -47,7 +48,7 @@ LANE_FN void stop_on_ejection_watch(const shoal_kernel_args *k, const lane_view 
                   view->h;
         mask gone = (r2 > r_max2) & (rv > lane_set(0.0)) & is_there(view->m[i]) & (view->m[i] <= rest);
         if (p[EJECTION_CRITERION] == 0.0) /* v^2/2 > M / r: the two-body energy of body and rest is positive */
-            gone = gone & (0.5 * v2 * lane_sqrt(r2) > M);
+            gone = gone & (0.5 * v2 * lane_sqrt(r2) > pulling_mass(k, view->m, i, M));
         /* when it passed r_max: back along the tangent, |x - tau h v| = r_max; if it was outside before, the end of
          * the step */
         real speed2 = v2 * view->h * view->h, excess = r2 - r_max2;

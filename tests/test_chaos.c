@@ -218,6 +218,41 @@ static void frequencies_are_those_of_dense_output(void **state)
     }
 }
 
+/* Turned over about the first axis, orbits have the opposite longitudes, and so the opposite frequencies. */
+static void frequencies_of_retrograde_orbits_are_opposite(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const of[] = {"longitude", "pericentre", "node"};
+    for (int k = 0; k < SHOAL_COUNT(of); k++) {
+        double found[2][3];
+        for (int turned = 0; turned < 2; turned++) {
+            shoal_body bodies[3];
+            saturn_at(context, 9.53667594, 0.05386179, 0.02, bodies);
+            for (int i = 0; i < 3 && turned; i++) {
+                bodies[i].y = -bodies[i].y;
+                bodies[i].z = -bodies[i].z;
+                bodies[i].vy = -bodies[i].vy;
+                bodies[i].vz = -bodies[i].vz;
+            }
+            const shoal_options options = {
+                .propagator = "mvs",
+                .dt = 3,
+                .t_end = 2e5,
+                .engine = "cpu",
+                MONITORS({.name = "frequency", WITH({.name = "of", .choice = of[k]}, {.name = "body", .value = 1})})};
+            struct motion motion = watch(context, 3, bodies, &options);
+            found[turned][0] = column(&motion, "frequency");
+            found[turned][1] = column(&motion, "frequency_second");
+            found[turned][2] = column(&motion, "frequency_amplitude");
+            motion_end(&motion);
+        }
+        print_message("%-10s %.12g, %.12g\n", of[k], found[0][0], found[1][0]);
+        assert_near(found[1][0] / found[0][0], -1, 1e-12);
+        assert_near(found[1][1] / found[0][1], -1, 1e-12);
+        assert_near(found[1][2] / found[0][2], 1, 1e-12);
+    }
+}
+
 /* With bodies = all each body has the columns that it has where it is followed alone, to the last bit, also of a run in
  * parts. */
 static void all_bodies_are_followed_as_each_alone(void **state)
@@ -610,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_line_is_found),
         cmocka_unit_test(a_line_that_moves_is_followed),
         cmocka_unit_test(frequencies_are_those_of_dense_output),
+        cmocka_unit_test(frequencies_of_retrograde_orbits_are_opposite),
         cmocka_unit_test(all_bodies_are_followed_as_each_alone),
         cmocka_unit_test(without_looks_there_is_no_frequency),
         cmocka_unit_test(circles_have_a_proper_pericentre),

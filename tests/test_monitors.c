@@ -187,6 +187,26 @@ static void the_body_that_leaves_is_named(void **state)
     assert_int_equal(giant_leaves.body_a, 2);
 }
 
+/* Dust that light drives out is ejected where it passes r_max, though without light it would be bound out to 50. */
+static void dust_is_ejected_by_what_still_pulls_at_it(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_body dust[2] = {{.m = 1.0}, {.x = 1.0, .vy = 1.0}};
+    for (int heavy = 0; heavy < 2; heavy++) {
+        const shoal_plug_options light = {
+            "radiation", SETTINGS({.name = "beta", .value = heavy ? 0.49 : 0.51}, {.name = "drag", .value = 0})};
+        const shoal_options options = {.propagator = "hermite4",
+                                       .t_end = 60.0,
+                                       .dt = 0.02,
+                                       .forces = &light,
+                                       .n_forces = 1,
+                                       MONITORS(EJECTION(10.0))};
+        const shoal_system record = watch(context, 2, dust, &options);
+        assert_outcome(record, heavy ? SHOAL_SURVIVED : SHOAL_EJECTED);
+        assert_true(heavy || record.t_stop < 40.0);
+    }
+}
+
 /* ---- encounters and collisions on straight lines ----------------------------------------------------------------- */
 
 /* A star of no weight, far off, and planets that fly straight on. Relative motion of bodies i, j: closest at time
@@ -938,6 +958,7 @@ int main(void)
         cmocka_unit_test(only_unbound_bodies_beyond_the_limit_on_their_way_out_are_ejected),
         cmocka_unit_test(a_body_is_ejected_when_it_crosses_the_limit),
         cmocka_unit_test(the_body_that_leaves_is_named),
+        cmocka_unit_test(dust_is_ejected_by_what_still_pulls_at_it),
         cmocka_unit_test(a_flyby_within_a_step_is_caught_at_its_root),
         cmocka_unit_test(a_near_miss_is_none),
         cmocka_unit_test(inside_from_the_start),

@@ -87,6 +87,8 @@ typedef struct shoal_plot_time {
 shoal_plot_time shoal_plot_times(FILE *script, const shoal_result *result, double earliest, double latest);
 /* Numbers of a logarithmic axis as powers of ten. */
 void shoal_plot_logarithmic(FILE *script, char axis);
+/* Of a logarithmic axis of few decades: 1, 2 and 5 times powers of ten. */
+void shoal_plot_few_decades(FILE *script, char axis, double least, double most);
 /* 1, 2 or 5 times a power of ten, not below x: from tic to tic. */
 double shoal_plot_step(double x);
 /* 0xrrggbb of the i-th thing of a picture. */

@@ -131,12 +131,7 @@ static void scale_elements(FILE *script, const elements *found, int q)
     } else if (most == 0) { /* nobody is bound */
         fputs("set yrange [0:1]\nunset ytics\n", script);
     } else if (most > 5 * found->least) {
-        fputs("set logscale y\nset ytics (", script);
-        const char *comma = "";
-        for (double power = pow(10, floor(log10(found->least))); power <= most; power *= 10, comma = ", ") {
-            fprintf(script, "%s%.0e, %.0e, %.0e", comma, power, 2 * power, 5 * power);
-        }
-        fputs(")\n", script);
+        shoal_plot_few_decades(script, 'y', found->least, most);
     }
 }
 

@@ -78,8 +78,11 @@ static void draw_times(const shoal_certified *c, const shoal_result *result, FIL
     shoal_plot_label(script, 'y', "in another", result->units.time_name);
     least = most > 0 ? least : 0.1;
     most = most > 0 ? most : 1;
-    shoal_plot_logarithmic(script, 'x');
-    shoal_plot_logarithmic(script, 'y');
+    for (const char *axis = "xy"; *axis; axis++)
+        if (most > 50 * least)
+            shoal_plot_logarithmic(script, *axis);
+        else
+            shoal_plot_few_decades(script, *axis, least, most);
     fputs("set key inside top left vertical maxrows 3\nunset offsets\n", script);
     fprintf(script, "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nplot x with lines lc rgb '#bbbbbb' notitle",
             least / 1.5, most * 1.5, least / 1.5, most * 1.5);

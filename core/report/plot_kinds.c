@@ -182,6 +182,15 @@ void shoal_plot_logarithmic(FILE *script, char axis)
     fprintf(script, "set logscale %c\nset format %c '10^{%%T}'\n", axis, axis);
 }
 
+void shoal_plot_few_decades(FILE *script, char axis, double least, double most)
+{
+    fprintf(script, "set logscale %c\nset format %c '%%g'\nset %ctics (", axis, axis, axis);
+    const char *comma = "";
+    for (double power = pow(10, floor(log10(least))); power <= most; power *= 10, comma = ", ")
+        fprintf(script, "%s%.0e, %.0e, %.0e", comma, power, 2 * power, 5 * power);
+    fputs(")\n", script);
+}
+
 double shoal_plot_step(double x)
 {
     const double power = x > 0 ? pow(10, floor(log10(x))) : 1;

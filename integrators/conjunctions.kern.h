@@ -193,31 +193,40 @@ LANE_CALLED_FN lane_pair conjunction_at(const shoal_kernel_args *k, const lane_e
     return p;
 }
 
+/* How long something takes, and how far the body comes towards the observer meanwhile. */
+typedef struct lane_while {
+    real time, rise;
+} lane_while;
+
 /* What is found of a conjunction. */
 typedef struct lane_met {
     real tau, z, height;  /* tau: after the last step; z: towards the observer, from the other, the barycentre */
     real distance, speed; /* in the plane of the sky */
-    real duration, ingress, egress; /* NaN where disks have no contact from within */
+    lane_while duration, ingress, egress; /* NaN where disks have no contact from within */
 } lane_met;
 
-/* The time from mid-transit to a contact at the distance `reach` of the centres, with the sign of `side`; 0 where they
+/* From mid-transit to a contact at the distance `reach` of the centres, after it or, side < 0, before it; 0 where they
  * do not touch. */
-LANE_FN real conjunction_contact(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
-                                 const lane_met *met, real reach, double side, mask where)
+LANE_FN lane_while conjunction_contact(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                                       const lane_met *met, real reach, double side, mask where)
 {
     const real zero = lane_set(0.0), chord = reach * reach - met->distance * met->distance;
     const mask touch = where & (chord > zero);
     const real first = lane_select(touch, lane_sqrt(lane_select(touch, chord, lane_set(1.0))) / met->speed, zero);
-    real z;
+    real height = met->height;
     lane_root root = {zero, lane_set(2.0), lane_set(1.0), lane_set(4.0), touch}; /* in units of the straight path's */
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
+        const mask open = root.open;
         const real t = side * root.at * first;
-        const lane_pair p = conjunction_at(k, end, of, root.open, lane_select(root.open, met->tau + t, zero), &z);
+        real z;
+        const lane_pair p = conjunction_at(k, end, of, open, lane_select(open, met->tau + t, zero), &z);
         const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
         root_next(&root, f < zero, root.at - f / (2.0 * side * first * sky_approach(p)));
+        height = lane_select(open, z, height);
     }
-    return root.at * first;
+    const lane_while passed = {root.at * first, side * (height - met->height)};
+    return passed;
 }
 
 /* The contacts from without, at the distance reach[0], and from within, at reach[1]. */
@@ -227,14 +236,18 @@ LANE_FN void conjunction_contacts(const shoal_kernel_args *k, const lane_end *en
     const real zero = lane_set(0.0);
     LANE_KEEP_ROLLED
     for (int side = -1; side <= 1; side += 2) {
-        const real outer = conjunction_contact(k, end, of, met, reach[0], side, where);
-        met->duration = met->duration + outer;
+        const lane_while outer = conjunction_contact(k, end, of, met, reach[0], side, where);
+        met->duration.time = met->duration.time + outer.time;
+        met->duration.rise = met->duration.rise + outer.rise;
         if (k->sights.n_met <= SHOAL_MET_INGRESS)
             continue;
-        const real inner = conjunction_contact(k, end, of, met, reach[1], side, where),
-                   between = lane_select(inner > zero, outer - inner, zero / zero);
-        met->ingress = side < 0 ? between : met->ingress;
-        met->egress = side < 0 ? met->egress : between;
+        const lane_while inner = conjunction_contact(k, end, of, met, reach[1], side, where),
+                         between = {lane_select(inner.time > zero, outer.time - inner.time, zero / zero),
+                                    outer.rise - inner.rise};
+        if (side < 0)
+            met->ingress = between;
+        else
+            met->egress = between;
     }
 }
 
@@ -248,7 +261,8 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
     real g_last = zero, u_last = lane_set(1e9);
     lane_root root = {lane_set(CONJUNCTION_FROM), lane_set(CONJUNCTION_TO), lane_select(where, -is / (is - was), zero),
                       lane_set(4.0), where};
-    lane_met met = {zero, zero, zero, zero, lane_set(1.0), zero, zero, zero};
+    const lane_while none = {zero, zero};
+    lane_met met = {zero, zero, zero, zero, lane_set(1.0), none, none, none};
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const mask open = root.open;
@@ -275,6 +289,12 @@ LANE_FN lane_met conjunction_find(const shoal_kernel_args *k, const lane_end *en
     if (k->sights.n_met > SHOAL_MET_DURATION)
         conjunction_contacts(k, end, of, reach, where, &met);
     return met;
+}
+
+/* The time between two moments as light of the body brings them. */
+LANE_FN real conjunction_lasts(const shoal_conjunctions *of, lane_while between)
+{
+    return lane_fnma(lane_set(of->light), between.rise, between.time);
 }
 
 /* The row of a conjunction at a time, in the lanes `where`; -1: it is not kept. *off: periods from the ephemeris. */
@@ -333,7 +353,8 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
         const real there = lane_fetch(k->sights.met, id, row * (double)n_met, k->sights.n_rows * n_met, row >= zero);
         (void)conjunction_row(k, of, row < row, there, &off_there);
         const mask kept = team_speaks((row >= zero) & lane_not(off_there < off), 1);
-        const real values[SHOAL_MET] = {time, met.distance / radius, met.duration, met.ingress, met.egress};
+        const real values[SHOAL_MET] = {time, met.distance / radius, conjunction_lasts(of, met.duration),
+                                        conjunction_lasts(of, met.ingress), conjunction_lasts(of, met.egress)};
         for (int v = 0; v < n_met; v++)
             lane_scatter(k->sights.met, id, row * (double)n_met + (double)v, k->sights.n_rows * n_met, kept, values[v]);
     }

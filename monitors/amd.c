@@ -13,23 +13,29 @@ static const shoal_parameter parameters[amd_PARAMETERS] = {
 
 static const double initial[amd_SLOTS] = {[AMD_FIRST] = NAN, [AMD_LEAST] = INFINITY, [AMD_LARGEST] = -INFINITY};
 
+#define CIRCLES 1e-13 /* a deficit below this is that of circles in one plane, and of roundings */
+
 static double first(const double *slots, const double *p)
 {
     (void)p;
-    return slots[AMD_FIRST];
+    return isnan(slots[AMD_FIRST]) ? NAN : fmax(slots[AMD_FIRST], 0);
 }
 
 static double change(const double *slots, const double *p)
 {
     (void)p;
+    if (!(slots[AMD_FIRST] >= CIRCLES))
+        return NAN;
     return fmax(slots[AMD_LARGEST] - slots[AMD_FIRST], slots[AMD_FIRST] - slots[AMD_LEAST]) / slots[AMD_FIRST];
 }
 
 static const shoal_monitor_column columns[] = {
     {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first,
      SHOAL_OF_SYSTEM},
-    {"amd_change", "", "largest relative change of the angular momentum deficit since the first look", change,
-     SHOAL_OF_SYSTEM},
+    {"amd_change", "",
+     "largest relative change of the angular momentum deficit since the first look; empty where "
+     "that is below 1e-13",
+     change, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_amd = {

@@ -6,9 +6,9 @@
  *
  * A pair that comes nearer still at the end of a step is nearest there; one that moves apart was so on the cubic of
  * pair.kern.h. Of a pericentre passage about body 0 (`central`), which a step of mvs may contain, the osculating
- * pericentre is taken, with the moment at which the radial velocity, taken as linear in time, is zero. For a least
- * distance to be a pericentre the step has to end on the near half of the orbit, e cos f = L^2 / (mu r) - 1 > 0, or to
- * turn position or velocity by more than a right angle: a planet of a binary has others.
+ * pericentre q is taken, with the moment at which the radial velocity, taken as linear in time, is zero. Where others
+ * than body 0 bend the motion, least distances are no pericentres: q has to be a passage as stop_on_collision.kern.h
+ * has them, and within twice the error that the cubic has on an orbit, h^4 / 384 times 46 mu^2 / q^5.
  *
  * Bodies whose collisions are watched come no nearer than where they touch, and are there when they first do.
  */
@@ -80,19 +80,20 @@ LANE_FN pair_closest closest_find(const shoal_kernel_args *k, const lane_view *v
     const mask apart = search & (rising > zero);
     pair_closest closest = {d2, end};
     const pair_bound bound = pair_outside(then, now, view->h);
-    if (lane_any(apart & lane_not(bound.top > bound.bottom * least))) {
+    const mask deep = apart & lane_not(bound.top > bound.bottom * least);
+    if (lane_any(deep)) {
         const pair_closest found = pair_nearest(then, now, view->h);
-        closest.d2 = lane_select(apart, found.d2, closest.d2);
-        closest.fraction = lane_select(apart, found.fraction, closest.fraction);
+        closest.d2 = lane_select(deep, found.d2, closest.d2);
+        closest.fraction = lane_select(deep, found.fraction, closest.fraction);
     }
     if (i == 0 && lane_any(apart & (falling < zero))) {
-        const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
-        const lane_orbit orbit = orbit_elements(now, mu);
-        const real l2 = orbit.l * orbit.l, q = l2 / (mu * (1.0 + lane_sqrt(orbit.e2)));
-        const mask sweeps = (pair_dot(then.x, then.y, then.z, now.x, now.y, now.z) < zero) |
-                            (pair_dot(then.vx, then.vy, then.vz, now.vx, now.vy, now.vz) < zero);
-        const mask near = apart & (falling < zero) & (mu > zero) & ((l2 > mu * orbit.r) | sweeps);
-        closest.d2 = lane_select(near, q * q, closest.d2);
+        const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]), bend = mu * view->h * view->h;
+        const real after = collision_pericentre(now, mu), far = lane_set(1e300),
+                   q = lane_select(after < far, after, collision_pericentre(then, mu)), q2 = q * q;
+        const mask near = apart & (falling < zero) & (mu > zero) & (q < far) &
+                          (collision_way(then, q) + collision_way(now, q) < lane_abs(view->h)) &
+                          (lane_abs(q - lane_sqrt(closest.d2)) * (q2 * q2 * q) < (2 * 46.0 / 384) * (bend * bend));
+        closest.d2 = lane_select(near, q2, closest.d2);
         closest.fraction = lane_select(near, falling / (falling - rising), closest.fraction);
     }
     return closest;

@@ -19,22 +19,25 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble)
     return p[DISTANCE_FIRST] == p[DISTANCE_SECOND] ? "first and second are two bodies" : NULL;
 }
 
-static const double initial[distance_SLOTS] = {[DISTANCE_LEAST] = INFINITY, [DISTANCE_LARGEST] = -INFINITY};
+static const double initial[distance_SLOTS] = {
+    [DISTANCE_LEAST] = INFINITY, [DISTANCE_LARGEST] = -INFINITY, [DISTANCE_FROM] = NAN};
 
 #define COLUMN(name, value)                              \
     static double name(const double *s, const double *p) \
     {                                                    \
         (void)p;                                         \
-        return s[DISTANCE_TIME] != 0 ? (value) : NAN;    \
+        return isnan(s[DISTANCE_FROM]) ? NAN : (value);  \
     }
 COLUMN(least, s[DISTANCE_LEAST])
 COLUMN(largest, s[DISTANCE_LARGEST])
-COLUMN(mean, s[DISTANCE_INTEGRAL] / s[DISTANCE_TIME])
+COLUMN(mean, s[DISTANCE_TO] != s[DISTANCE_FROM] ? s[DISTANCE_INTEGRAL] / (s[DISTANCE_TO] - s[DISTANCE_FROM])
+                                                : s[DISTANCE_LAST])
 
 static const shoal_monitor_column columns[] = {
     {"distance_min", "length", "least distance of the two at the ends of steps", least, SHOAL_OF_SYSTEM},
     {"distance_max", "length", "largest distance of the two", largest, SHOAL_OF_SYSTEM},
-    {"distance_mean", "length", "distance of the two averaged over time", mean, SHOAL_OF_SYSTEM},
+    {"distance_mean", "length", "distance of the two averaged over the time from the first look to the last", mean,
+     SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_distance = {

@@ -26,9 +26,10 @@ static double axis(double inverse)
     return inverse > 0 ? 1 / inverse : INFINITY;
 }
 
+/* On a straight line through the focus there is none, and no look has set these. */
 static double inclination(double half_tilt)
 {
-    return 2 * asin(sqrt(fmin(fmax(half_tilt, 0), 1)));
+    return isinf(half_tilt) ? NAN : 2 * asin(sqrt(fmin(fmax(half_tilt, 0), 1)));
 }
 
 #define COLUMN(name, value)                              \

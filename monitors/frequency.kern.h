@@ -9,7 +9,8 @@
  *
  *     z = exp(i lambda)    or    k + i h = e exp(i varpi)    or    q + i p = sin(i/2) exp(i Omega)
  *
- * (frequency analysis, NAFF; of retrograde orbits cos(i/2) for sin(i/2), and the longitudes of orbit.kern.h). frequency.c looks for it, in a short record that this text makes:
+ * (frequency analysis, NAFF). Of retrograde orbits it is cos(i/2) for sin(i/2), and the longitudes of orbit.kern.h.
+ * frequency.c looks for the frequency, in a short record that this text makes:
  *
  * Each half has 35 blocks. In the first two of them the mean rate sigma of the argument of z is measured, with the
  * weight (s (1 - s))^2, s = 0..1. Of pericentre and node it is that of z smoothed over 8 periods, or 4 looks, and that

@@ -87,7 +87,7 @@ static double sali(int n, double *vectors)
  * and what is left of it multiplies. */
 static double gali(int n_vectors, int n, double *vectors)
 {
-    double volume = 1;
+    double volume = n_vectors <= n ? 1 : NAN; /* more vectors than dimensions have none */
     for (int i = 0; i < n_vectors; i++)
         if (!normalise(n, vectors + i * n))
             return NAN;
@@ -125,8 +125,10 @@ static const shoal_monitor_column columns[] = {
                      "motion; empty "
                      "for one vector",
                      alone, SHOAL_OF_SYSTEM},
-    {"gali", "", "generalised alignment index, the volume of all unit vectors at the end; empty for one vector", alone,
-     SHOAL_OF_SYSTEM},
+    {"gali", "",
+     "generalised alignment index, the volume of all unit vectors at the end; empty for one vector "
+     "and for more than 6 a planet",
+     alone, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_megno = {

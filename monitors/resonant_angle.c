@@ -47,17 +47,20 @@ static const double initial[resonant_angle_SLOTS] = {[RESONANT_PHI] = NAN,
                                                      [RESONANT_FROM] = NAN,
                                                      [RESONANT_TO] = NAN};
 
+/* One look tells nothing; of bodies one of which is gone, LARGEST is below LEAST. */
 static double amplitude(const double *s, const double *p)
 {
     (void)p;
-    return s[RESONANT_LEAST] <= s[RESONANT_LARGEST] ? 0.5 * (s[RESONANT_LARGEST] - s[RESONANT_LEAST]) : NAN;
+    return s[RESONANT_FROM] != s[RESONANT_TO] && s[RESONANT_LEAST] <= s[RESONANT_LARGEST]
+               ? 0.5 * (s[RESONANT_LARGEST] - s[RESONANT_LEAST])
+               : NAN;
 }
 
 /* The mean of an angle that librates, within 0..2 pi. */
 static double mean(const double *s, const double *p)
 {
     const double turn = 2 * M_PI, phi = s[RESONANT_INTEGRAL] / (s[RESONANT_TO] - s[RESONANT_FROM]);
-    return amplitude(s, p) < M_PI && s[RESONANT_TO] != s[RESONANT_FROM] ? phi - turn * floor(phi / turn) : NAN;
+    return amplitude(s, p) < M_PI ? phi - turn * floor(phi / turn) : NAN;
 }
 
 static double least(const double *s, const double *p)
@@ -72,7 +75,9 @@ static double largest(const double *s, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"angle_amplitude", "angle", "half of the range that the angle went through; below pi (180 deg) it librates",
+    {"angle_amplitude", "angle",
+     "half of the range that the angle went through; below pi (180 deg) it librates; empty once "
+     "a body of it is gone",
      amplitude, SHOAL_OF_SYSTEM},
     {"angle_mean", "angle", "of an angle that librates: mean over time, 0 to 2 pi", mean, SHOAL_OF_SYSTEM},
     {"angle_min", "angle", "of an angle that librates: the least, about that mean", least, SHOAL_OF_SYSTEM},

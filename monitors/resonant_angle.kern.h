@@ -7,7 +7,8 @@
  * with the mean longitude lambda and the longitude of pericentre varpi = Omega + omega (orbit.kern.h).
  *
  * phi is followed from look to look by the turn that is less than half of one: there have to be more than two looks in
- * each period of phi. A look at which one of the bodies is unbound is left out.
+ * each period of phi. A look at which one of the bodies is unbound is left out. Of bodies one of which is gone there is
+ * none.
  */
 enum {
     RESONANT_BODY, /* three each of these */
@@ -48,11 +49,12 @@ LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *v
     const double *p = k->monitor[SHOAL_MONITOR_resonant_angle];
     const int n = view->n;
     const real *m = view->m, *w = view->after;
-    const real zero = lane_set(0.0);
-    mask due = monitor_due(view, p[RESONANT_EVERY], &slots[RESONANT_LEFT]);
+    const real zero = lane_set(0.0), one = lane_set(1.0);
+    const mask look = monitor_due(view, p[RESONANT_EVERY], &slots[RESONANT_LEFT]);
+    mask due = look, gone = zero != zero;
     real angle = zero;
     (void)event;
-    if (!lane_any(due))
+    if (!lane_any(look))
         return;
     orbit_focus focus = orbit_first_focus(n, m, w);
     LANE_KEEP_ROLLED
@@ -67,9 +69,11 @@ LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *v
         if (of_lambda == 0.0 && of_varpi == 0.0)
             continue;
         const lane_orbit orbit = orbit_elements(motion, mu);
-        due = due & is_there(m[i]) & (orbit.inverse_a > zero);
+        gone = gone | (look & lane_not(is_there(m[i])));
+        due = due & (orbit.inverse_a > zero);
         angle = angle + resonant_term(motion, mu, orbit, of_lambda, of_varpi);
     }
+    due = due & lane_not(gone);
     const mask begun = slots[RESONANT_FROM] == slots[RESONANT_FROM];
     const double turn = 0x1.921fb54442d18p+2;
     const real before = slots[RESONANT_PHI], since = lane_select(begun, before, lane_set(0.0)),
@@ -84,6 +88,7 @@ LANE_FN void resonant_angle_watch(const shoal_kernel_args *k, const lane_view *v
         slots[RESONANT_INTEGRAL]);
     slots[RESONANT_FROM] = lane_select(due & lane_not(begun), view->time, slots[RESONANT_FROM]);
     slots[RESONANT_TO] = lane_select(due, view->time, slots[RESONANT_TO]);
+    slots[RESONANT_LARGEST] = lane_select(gone, -one / zero, slots[RESONANT_LARGEST]);
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * stop_on_ejection.kern.h: ends a system when a body has left it: farther than r_max from the barycentre of the rest,
- * moving outwards, and (criterion = energy) unbound relative to the barycentre and the total mass of the rest, as far as
- * this pulls at it (pulling_mass).
+ * moving outwards, and (criterion = energy) unbound relative to the barycentre and the total mass of the rest, or what
+ * of it pulls at the body (pulling_mass).
  *
  * In barycentric coordinates the rest of body i has its barycentre at -m_i r_i / (M - m_i), so that the relative
  * position is r_i M / (M - m_i), and so the velocity. A body that holds at most half of the mass is thus at most twice

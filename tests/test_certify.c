@@ -231,6 +231,23 @@ static void test_times(void **state)
     c = counted(context, result);
     assert_int_equal(c.verdict, SHOAL_CONVERGED);
     assert_true(c.run[SHOAL_CERTIFY_HALF].ratio_low < 0 && c.run[SHOAL_CERTIFY_HALF].ratio_high > 0);
+
+    /* orbits that cross are seen at a look, each tenth step: times within one are the same */
+    const char *const outcomes[] = {"outcome", "outcome_shadow", "outcome_half", "outcome_other"};
+    for (int k = 0; k < SHOAL_COUNT(outcomes); k++)
+        put(result, outcomes[k], 0, 200, SHOAL_CROSSED);
+    put(result, "t_stop_half", 0, 200, 0.5);
+    for (int steps = 10; steps <= 30; steps += 20) {
+        for (long i = 0; i < 200; i++)
+            result->n_steps[i] = steps;
+        assert_int_equal(counted(context, result).verdict, steps == 10 ? SHOAL_CONVERGED : SHOAL_NOT_CONVERGED);
+    }
+
+    /* those that end at the start have a time, too */
+    put(result, "time", 0, 200, 0);
+    put(result, "t_stop_half", 0, 200, 0);
+    c = counted(context, result);
+    assert_true(c.run[SHOAL_CERTIFY_HALF].n_ended == 200 && c.run[SHOAL_CERTIFY_HALF].ratio == 0);
     shoal_result_destroy(&result);
 }
 

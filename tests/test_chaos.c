@@ -407,6 +407,19 @@ static void vectors_span_a_volume(void **state)
         assert_true(sali[1] == sali[2] && sali[1] > 0 && sali[1] < sqrt(2));
         assert_true(gali[2] > 0 && gali[2] < gali[1] && gali[1] <= 1);
     }
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++)
+        for (int vectors = 12; vectors <= 13; vectors++) { /* of 12 dimensions */
+            shoal_body bodies[3];
+            saturn_at(context, 9.5, 0.05, 0.02, bodies);
+            const shoal_options options = {.propagator = propagators[p],
+                                           .dt = 0.5,
+                                           .t_end = 2,
+                                           .engine = "cpu",
+                                           MONITORS({.name = "megno", WITH({.name = "vectors", .value = vectors})})};
+            struct motion motion = watch(context, 3, bodies, &options);
+            assert_true(isnan(column(&motion, "gali")) == (vectors > 12));
+            motion_end(&motion);
+        }
 }
 
 /* Bodies that are not there change neither alignment nor criteria. */

@@ -99,7 +99,7 @@ static void angles_are_right_but_for_the_last_places(void **state)
 /* What is gathered from the states after every so-many-th step. */
 struct gathered {
     double least[MOST_BODIES][3], largest[MOST_BODIES][3]; /* a, e, inc */
-    double dE, d_least, d_largest, d_sum, amd, amd_change;
+    double dE, d_least, d_largest, d_last, d_rate, d_sum, amd, amd_change;
     double angle, angle_least, angle_largest, angle_sum, t_first, t_last;
     double crossed; /* the time of the first look at which orbits cross */
 };
@@ -165,7 +165,14 @@ static void gather(shoal_context *context, const char *propagator, shoal_frame f
         const double d = hypot(hypot(bodies[1].x - bodies[2].x, bodies[1].y - bodies[2].y), bodies[1].z - bodies[2].z);
         g->d_least = fmin(g->d_least, d);
         g->d_largest = fmax(g->d_largest, d);
-        g->d_sum += d * (t - g->t_last);
+        const double rate = ((bodies[1].x - bodies[2].x) * (bodies[1].vx - bodies[2].vx) +
+                             (bodies[1].y - bodies[2].y) * (bodies[1].vy - bodies[2].vy) +
+                             (bodies[1].z - bodies[2].z) * (bodies[1].vz - bodies[2].vz)) /
+                            d,
+                     passed = t - g->t_last;
+        g->d_sum += k == 1 ? 0 : passed * ((g->d_last + d) / 2 + passed * (g->d_rate - rate) / 12);
+        g->d_last = d;
+        g->d_rate = rate;
         const double deficit = total_deficit(motion.ensemble, n, bodies, jacobi);
         g->amd = k == 1 ? deficit : g->amd;
         g->amd_change = fmax(g->amd_change, fabs(deficit / g->amd - 1));
@@ -239,7 +246,7 @@ static void columns_are_those_of_dense_output(void **state)
                 assert_true(g.dE > 1e-9 || p == 1);
                 assert_near(column(&motion, "distance_min"), g.d_least, 1e-12);
                 assert_near(column(&motion, "distance_max"), g.d_largest, 1e-12);
-                assert_near(column(&motion, "distance_mean"), g.d_sum / g.t_last, 1e-12);
+                assert_near(column(&motion, "distance_mean"), g.d_sum / (g.t_last - g.t_first), 1e-12);
                 assert_near(column(&motion, "amd") / g.amd, 1.0, 1e-10);
                 assert_near(column(&motion, "amd_change"), g.amd_change, 1e-10);
                 const double amplitude = 0.5 * (g.angle_largest - g.angle_least);
@@ -281,6 +288,76 @@ static void a_librating_angle_has_a_mean(void **state)
         }
         motion_end(&motion);
     }
+}
+
+/* Of an ellipse, with steps that follow the motion: a (1 + e^2 / 2). */
+static void a_mean_distance_is_over_time(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const names[] = {"gauss_radau", "bulirsch_stoer", "runge_kutta_adaptive", "hermite4_adaptive"};
+    for (int p = 0; p < SHOAL_COUNT(names); p++)
+        for (int every = 1; every <= 2; every++) {
+            const shoal_orbit orbit[2] = {{0}, {.a = 1.0, .e = 0.5}};
+            shoal_body bodies[2] = {{.m = 1.0}, {.m = 0.0}};
+            assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
+            const shoal_options options = {.propagator = shoal_propagator_find(NULL, names[p]) ? names[p]
+                                                                                               : "runge_kutta_adaptive",
+                                           .t_end = 200 * TWO_PI,
+                                           .dt = 0.01,
+                                           MONITORS({.name = "distance", SETTINGS({.name = "every", .value = every})})};
+            struct motion motion = watch(context, 2, bodies, &options);
+            print_message("%-20s every %d: %.5f\n", names[p], every, column(&motion, "distance_mean"));
+            assert_near(column(&motion, "distance_mean"), 1.125, 2e-4);
+            motion_end(&motion);
+        }
+}
+
+/* Angles of bodies one of which has merged, and those seen once, tell of no libration. */
+static void an_angle_of_what_is_gone_is_none(void **state)
+{
+    shoal_context *context = context_of(state);
+    for (int merges = 0; merges < 2; merges++) {
+        const shoal_orbit orbit[4] = {{0}, {.a = 1.0}, {.a = 1.1}, {.a = 2.0}};
+        shoal_body bodies[4] = {{.m = 1.0}, {.m = 1e-5, .r = 0.02}, {.m = 1e-3, .r = 0.02}, {.m = 1e-4}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 4, orbit, bodies));
+        bodies[2].vx -= merges ? 0.3 : 0;
+        const shoal_options options = {
+            .propagator = "hermite4",
+            .t_end = 3.0,
+            .dt = 0.002,
+            MONITORS({.name = "stop_on_collision", SETTINGS({.name = "action", .choice = "merge"})},
+                     {.name = "resonant_angle",
+                      SETTINGS({.name = "p_1", .value = 1}, {.name = "p_2", .value = -1},
+                               {.name = "body_2", .value = 2}, {.name = "every", .value = merges ? 1 : 1e6})})};
+        struct motion motion = watch(context, 4, bodies, &options);
+        shoal_system record;
+        shoal_ensemble_get_system(motion.ensemble, 0, &record);
+        assert_int_equal(record.n_left, merges ? 3 : 4);
+        assert_true(isnan(column(&motion, "angle_amplitude")) && isnan(column(&motion, "angle_mean")) &&
+                    isnan(column(&motion, "angle_min")) && isnan(column(&motion, "angle_max")));
+        motion_end(&motion);
+    }
+}
+
+/* Circles have a deficit of roundings, and a fall into the star no plane. */
+static void what_is_not_there_has_no_number(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_body circle[2] = {{.m = 1.0}, {.m = 1e-3, .x = 1.0, .vy = sqrt(1.001)}},
+               fall[2] = {{.m = 1.0}, {.m = 0.0, .x = 3.0, .vx = 0.2}};
+    const shoal_options options = {
+        .propagator = "gauss_radau",
+        .t_end = 2.0,
+        .dt = 0.1,
+        MONITORS({.name = "amd", SETTINGS({.name = "every", .value = 1})}, {.name = "element_range"})};
+    struct motion motion = watch(context, 2, circle, &options);
+    assert_near(column(&motion, "amd"), 0, 1e-14);
+    assert_true(column(&motion, "amd") >= 0 && isnan(column(&motion, "amd_change")));
+    motion_end(&motion);
+    motion = watch(context, 2, fall, &options);
+    assert_near(column(&motion, "e_max_1"), 1, 1e-12);
+    assert_true(isnan(column(&motion, "inc_min_1")) && isnan(column(&motion, "inc_max_1")));
+    motion_end(&motion);
 }
 
 /* ---- closest approaches ------------------------------------------------------------------------------------------ */
@@ -354,9 +431,9 @@ static void bodies_come_no_nearer_than_they_touch(void **state)
                 .propagator = names[p],
                 .t_end = 30.0 * sign,
                 .dt = way & 2 ? 0.03 : 1.0,
-                MONITORS({.name = "closest_approach"},
-                         {.name = "stop_on_collision",
-                          SETTINGS({.name = "action", .choice = way & 4 ? "merge" : "stop"})})};
+                MONITORS(
+                    {.name = "closest_approach"},
+                    {.name = "stop_on_collision", SETTINGS({.name = "action", .choice = way & 4 ? "merge" : "stop"})})};
             shoal_body bodies[3];
             straight_pairs(1, sign * when, miss, bodies);
             bodies[0].m = 1.0;
@@ -395,20 +472,60 @@ static void the_central_pair_is_closest_at_pericentre(void **state)
             assert_true(isnan(column(&motion, "min_separation_hill")));
             motion_end(&motion);
         }
-    /* about a binary the nearer star's distance has minima that are no pericentres */
-    const shoal_orbit orbit[3] = {{0}, {.a = 1.0}, {.a = 5.0, .f = 1.0}};
-    shoal_body bodies[3] = {{.m = 1.0}, {.m = 1.0}, {.m = 1e-9}};
-    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
-    const shoal_options options = {.propagator = "hermite4",
-                                   .t_end = 100.0,
-                                   .dt = 0.02,
-                                   MONITORS({.name = "closest_approach", SETTINGS({.name = "central", .value = 1})},
-                                            {.name = "distance", SETTINGS({.name = "second", .value = 2})})};
-    struct motion motion = watch(context, 3, bodies, &options);
-    assert_near(column(&motion, "closest_0_2"), column(&motion, "distance_min"), 1e-4);
-    assert_true(column(&motion, "closest_0_2") <= column(&motion, "distance_min") &&
-                column(&motion, "closest_0_2") > 4.0);
-    motion_end(&motion);
+}
+
+/* Where another body than body 0 rules the motion, least distances are no pericentres: of a planet of two stars, of a
+ * planet of the companion, of a moon. */
+static void others_have_no_pericentre_about_body_0(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const struct {
+        double m[2];
+        shoal_orbit orbit[2];
+        bool moon; /* the last body's orbit is about body 1 */
+        double t_end;
+    } rows[] = {{{1.0, 1e-9}, {{.a = 1.0}, {.a = 5.0, .f = 1.0}}, false, 100.0},
+                {{1.02, 3e-4}, {{.a = 0.2288, .e = 0.52}, {.a = 1.0896, .e = 0.18, .f = 1.0}}, false, 20.0},
+                {{1.0, 1e-6}, {{.a = 1.0}, {.a = 10.0}}, false, 150.0},
+                {{1.0, 1e-6}, {{.a = 20.0}, {.a = 1.0}}, true, 80.0},
+                {{1e-3, 2.5e-8}, {{.a = 5.2, .e = 0.05}, {.a = 0.0045}}, true, 80.0}};
+    static const struct {
+        const char *name;
+        double step; /* of the shortest period */
+    } ways[] = {{"hermite4", 0.004}, {"gauss_radau", 0}, {"bulirsch_stoer", 0}, {"gauss", 0.02}};
+    for (int row = 0; row < SHOAL_COUNT(rows); row++) {
+        double finest = NAN;
+        for (int p = 0; p < SHOAL_COUNT(ways); p++) {
+            const shoal_orbit of_stars[2] = {{0}, rows[row].orbit[0]}, of_moon[2] = {{0}, rows[row].orbit[1]},
+                              all[3] = {{0}, rows[row].orbit[0], rows[row].orbit[1]};
+            shoal_body bodies[3] = {{.m = 1.0}, {.m = rows[row].m[0]}, {.m = rows[row].m[1]}};
+            if (rows[row].moon) {
+                shoal_body pair[2] = {{.m = rows[row].m[0]}, {.m = rows[row].m[1]}};
+                assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, of_stars, bodies));
+                assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, of_moon, pair));
+                for (int c = 0; c < 6; c++)
+                    (&bodies[2].x)[c] = (&bodies[1].x)[c] + (&pair[1].x)[c] - (&pair[0].x)[c];
+            } else {
+                assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, all, bodies));
+            }
+            const shoal_orbit *fast = &rows[row].orbit[rows[row].moon];
+            const double mass = rows[row].m[0] + (rows[row].moon ? 0 : 1),
+                         period = TWO_PI * sqrt(fast->a * fast->a * fast->a / mass);
+            const shoal_options options = {
+                .propagator = ways[p].name,
+                .t_end = rows[row].t_end,
+                .dt = ways[p].step > 0 ? ways[p].step * period : 0.01 * period,
+                MONITORS({.name = "closest_approach", SETTINGS({.name = "central", .value = 1})},
+                         {.name = "distance", SETTINGS({.name = "second", .value = 2})})};
+            struct motion motion = watch(context, 3, bodies, &options);
+            const double closest = column(&motion, "closest_0_2"), least = column(&motion, "distance_min");
+            print_message("%d %-15s %.6f, at steps %.6f\n", row, ways[p].name, closest, least);
+            finest = p == 0 ? closest : finest;
+            assert_near(closest / finest, 1, 2e-5);
+            assert_true(closest <= least * (1 + 1e-12) && closest > 0.996 * least);
+            motion_end(&motion);
+        }
+    }
 }
 
 /* Long steps against the distance at the ends of steps twenty times shorter; the Hill radius against its definition. */
@@ -621,9 +738,13 @@ int main(void)
         cmocka_unit_test(angles_are_right_but_for_the_last_places),
         cmocka_unit_test(columns_are_those_of_dense_output),
         cmocka_unit_test(a_librating_angle_has_a_mean),
+        cmocka_unit_test(a_mean_distance_is_over_time),
+        cmocka_unit_test(an_angle_of_what_is_gone_is_none),
+        cmocka_unit_test(what_is_not_there_has_no_number),
         cmocka_unit_test(straight_lines_are_closest_at_their_moment),
         cmocka_unit_test(bodies_come_no_nearer_than_they_touch),
         cmocka_unit_test(the_central_pair_is_closest_at_pericentre),
+        cmocka_unit_test(others_have_no_pericentre_about_body_0),
         cmocka_unit_test(curved_orbits_are_closest_where_a_fine_integration_has_them),
         cmocka_unit_test(an_encounter_inside_a_step_of_hybrid_is_resolved),
         cmocka_unit_test(crossing_orbits_end_a_system_at_the_first_look),

@@ -114,9 +114,24 @@ static int find(int behind, double light, double *when)
     return n;
 }
 
+/* From the first contact to the last of the event at t, as light brings them. */
+static double lasting(double t, double light)
+{
+    const double reach = RADIUS_B + RADIUS_C;
+    double seen_at[2];
+    for (int side = 0; side < 2; side++) {
+        double out = t;
+        while (sky_of(out, light).r < reach)
+            out += side ? 1e-3 : -1e-3;
+        const double at = side ? between(t, out, light, reach) : between(out, t, light, reach);
+        seen_at[side] = at - light * sky_of(at, light).height;
+    }
+    return seen_at[1] - seen_at[0];
+}
+
 static void circles_have_closed_forms(void **state)
 {
-    enum { FRONT, BACK, LIGHT, IMPACT, DURATION, SWAPPED, KINDS };
+    enum { FRONT, BACK, LIGHT, IMPACT, DURATION, SWAPPED, LATE, KINDS };
     shoal_context *context = context_of(state);
     static const struct {
         const char *text;
@@ -124,37 +139,38 @@ static void circles_have_closed_forms(void **state)
     } integrators[] = {{"name = \"mvs\"; dt = 0.3;", 1e-8},         {"name = \"mvs_jacobi\"; dt = 0.3;", 1e-8},
                        {"name = \"whckl\"; dt = 0.3;", 1e-8},       {"name = \"hybrid\"; dt = 0.3;", 1e-8},
                        {"name = \"gauss_radau\"; dt = 0.3;", 1e-8}, {"name = \"hermite6\"; dt = 0.02;", 1e-8}};
-    static const char data[] = DATA("transit_time", "front.csv", "b", "c", "") ", " DATA(
-        "occultation_time", "back.csv", "b", "c",
-        "") ", " DATA("transit_time", "light.csv", "b", "c",
-                      "light_travel = true;") ", " DATA("impact_parameter", "impact.csv", "b", "c",
-                                                        "") ", " DATA("transit_duration", "duration.csv", "b", "c",
-                                                                      "") ", " DATA("transit_time", "back.csv", "c",
-                                                                                    "b", "");
+    /* clang-format off */
+    static const char data[] =
+        DATA("transit_time", "front.csv", "b", "c", "") ", "
+        DATA("occultation_time", "back.csv", "b", "c", "") ", "
+        DATA("transit_time", "light.csv", "b", "c", "light_travel = true;") ", "
+        DATA("impact_parameter", "impact.csv", "b", "c", "") ", "
+        DATA("transit_duration", "duration.csv", "b", "c", "") ", "
+        DATA("transit_time", "back.csv", "c", "b", "") ", "
+        DATA("transit_duration", "late.csv", "b", "c", "light_travel = true;");
+    /* clang-format on */
     static const char *const starts[] = {CPU " t_start = -25.0;", CPU " t_start = 50.0;", CPU " t_start = 130.0;"};
     const double light = 149597870700.0 / 299792458 / 86400;
     double right[KINDS][MOST];
     int n[KINDS], total = 0;
     n[FRONT] = n[IMPACT] = n[DURATION] = find(0, 0, right[FRONT]);
     n[BACK] = n[SWAPPED] = find(1, 0, right[BACK]);
-    n[LIGHT] = find(0, light, right[LIGHT]);
+    n[LIGHT] = n[LATE] = find(0, light, right[LIGHT]);
     for (int j = 0; j < n[FRONT]; j++) {
-        const double t = right[FRONT][j], reach = RADIUS_B + RADIUS_C;
-        double out[2] = {t, t};
-        for (int side = 0; side < 2; side++)
-            while (sky_of(out[side], 0).r < reach)
-                out[side] += side ? 1e-3 : -1e-3;
-        right[IMPACT][j] = sky_of(t, 0).r / RADIUS_C;
-        right[DURATION][j] = between(t, out[1], 0, reach) - between(out[0], t, 0, reach);
+        right[IMPACT][j] = sky_of(right[FRONT][j], 0).r / RADIUS_C;
+        right[DURATION][j] = lasting(right[FRONT][j], 0);
     }
-    for (int j = 0; j < n[LIGHT]; j++)
+    for (int j = 0; j < n[LIGHT]; j++) {
+        right[LATE][j] = lasting(right[LIGHT][j], light);
         right[LIGHT][j] -= light * sky_of(right[LIGHT][j], light).height;
+    }
     memcpy(right[SWAPPED], right[BACK], sizeof right[BACK]);
     write_times("front.csv", "number,time,error", n[FRONT], right[FRONT]);
     write_times("back.csv", "number,time,error", n[BACK], right[BACK]);
     write_times("light.csv", "number,time,error", n[LIGHT], right[LIGHT]);
     write_times("impact.csv", "number,impact,error", n[FRONT], right[FRONT]);
     write_times("duration.csv", "number,duration,error", n[FRONT], right[FRONT]);
+    write_times("late.csv", "number,duration,error", n[LATE], right[LIGHT]);
     for (int q = 0; q < KINDS; q++)
         total += n[q];
     for (int i = 0; i < SHOAL_COUNT(integrators) * SHOAL_COUNT(starts); i++) {
@@ -167,7 +183,9 @@ static void circles_have_closed_forms(void **state)
         assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
         for (int q = 0; q < KINDS; at += n[q++])
             for (int j = 0; j < n[q]; j++)
-                if (!(fabs(at[j] - right[q][j]) < tolerance * (q == IMPACT ? 100 : q == DURATION ? 10 : 1)))
+                if (!(fabs(at[j] - right[q][j]) < tolerance * (q == IMPACT                  ? 100
+                                                               : q == DURATION || q == LATE ? 10
+                                                                                            : 1)))
                     fail_msg("%s %s: kind %d: %.12g, not %.12g: %.2g", integrator, starts[i % SHOAL_COUNT(starts)], q,
                              at[j], right[q][j], at[j] - right[q][j]);
         release(&model, &study);
@@ -397,10 +415,15 @@ static void a_gpu_finds_the_same(void **state)
     static const char *const run[] = {CPU, "engine = \"cuda\"; work_model = \"system\";",
                                       "engine = \"cuda\"; work_model = \"body\";",
                                       "engine = \"cuda\"; work_model = \"pair\";"};
-    static const char data[] = DATA("transit_time", "front.csv", "b", "c", "missing = -7.0;") ", " DATA(
-        "occultation_time", "back.csv", "b", "c", "missing = -7.0; light_travel = true;");
+    /* clang-format off */
+    static const char data[] =
+        DATA("transit_time", "front.csv", "b", "c", "missing = -7.0;") ", "
+        DATA("occultation_time", "back.csv", "b", "c", "missing = -7.0; light_travel = true;") ", "
+        DATA("transit_duration", "late.csv", "b", "c", "missing = -7.0; light_travel = true;");
+    /* clang-format on */
     double when[MOST], theta[N];
     write_times("front.csv", "number,time,error", find(0, 0, when), when);
+    write_times("late.csv", "number,duration,error", find(0, 0, when), when);
     write_times("back.csv", "number,time,error", find(1, 0, when), when);
     for (int i = 0; i < N; i++)
         theta[i] = 0.004 * i;
@@ -436,8 +459,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    static const char *const files[] = {"front.csv",    "back.csv", "light.csv", "impact.csv",
-                                        "duration.csv", "met.csv",  "one.csv"};
+    static const char *const files[] = {"front.csv", "back.csv",     "light.csv", "impact.csv",
+                                        "late.csv",  "duration.csv", "met.csv",   "one.csv"};
     for (int i = 0; i < SHOAL_COUNT(files); i++)
         (void)unlink(files[i]);
     return chdir("/") || rmdir(folder) ? -1 : teardown(state);

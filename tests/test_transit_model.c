@@ -537,7 +537,8 @@ static void a_gpu_finds_the_same(void **state)
         double theta[N], lnl[1 + MODELS][N], predicted[1 + MODELS][8 * N];
         text_of(INNER ", " OUTER,
                 DATA("t", "transit_time", "few.csv", "jitter = 0.5;") ", " DATA(
-                    "d", "transit_duration", "few.csv", "columns = [\"number\", \"time\", \"error\"]; missing = -3.0;"),
+                    "d", "transit_duration", "few.csv",
+                    "columns = [\"number\", \"time\", \"error\"]; missing = -3.0; light_travel = true;"),
                 "", integrators[q], text);
         for (int i = 0; i < N; i++)
             theta[i] = 5 * i;

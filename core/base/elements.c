@@ -39,7 +39,7 @@ static const long double PI = 3.141592653589793238462643383279502884L;
 
 /* Orbits closer than this to the reference plane (sin inc) and to a circle (e) are taken to be there: less than what
  * the rounding of a state leaves of them. */
-static const double PLANE_LIMIT = 4 * DBL_EPSILON, CIRCLE_LIMIT = 8 * DBL_EPSILON;
+static const double PLANE_LIMIT = 4 * DBL_EPSILON, CIRCLE_LIMIT = 8 * DBL_EPSILON, NEAR_CIRCLE = 0x1p-10;
 
 /* ---- Kepler's equation ------------------------------------------------------------------------------------------- */
 
@@ -309,7 +309,10 @@ shoal_status shoal_orbit_from_state(shoal_context *context, double mu, const dou
         e = 0.0L;
         f = M = u;
     } else if (inverse_a > 0.0L) {
-        long double E = atan2l(radial * sqrtl(inverse_a / mu), 1.0L - r * inverse_a);
+        /* of a near-circle f and M have one error, and omega the opposite: longitudes have none */
+        long double beta = e / (1.0L + sqrtl(fmaxl(p * inverse_a, 0.0L))),
+                    E = e < NEAR_CIRCLE ? f - 2.0L * atan2l(beta * sinl(f), 1.0L + beta * cosl(f))
+                                        : atan2l(radial * sqrtl(inverse_a / mu), 1.0L - r * inverse_a);
         M = mean_from_eccentric(ELLIPSE, p * inverse_a / (1.0L + e), E);
     } else if (inverse_a < 0.0L) {
         long double H = asinhl(radial * sqrtl(-inverse_a / mu) / e);

@@ -134,13 +134,13 @@ shoal_status shoal_plan_fetch_vectors(shoal_plan *plan)
     return status;
 }
 
-/* The tangent vector of a system, as an array; returns its size. */
+/* The tangent vector of a system, as an array; returns its size. That of body 0 follows from the others'. */
 static int read_vector(const shoal_plan *plan, long system, double *vector)
 {
     const int n_slots = (int)shoal_native_slots(plan->propagator, plan->args.n_moved),
               bodies = plan->ensemble->n_bodies;
     int n = 0;
-    for (int i = plan->propagator->first_body; i < bodies; i++) {
+    for (int i = 1; i < bodies; i++) {
         const bool there = !signbit(*shoal_ensemble_body(plan->ensemble, i, SHOAL_M, system));
         for (int q = 0; q < 6 && there; q++)
             vector[n++] = plan->args.native[SHOAL_AT(system, q * plan->args.n_moved + bodies + i, n_slots)];

@@ -12,7 +12,8 @@
  * each cell. The same is asked of the other propagator.
  *
  * The times of those that end in both runs are compared by the median of log10 of their ratio, with the 95 % interval
- * from its order statistics. It depends on no distribution.
+ * from its order statistics. It depends on no distribution. Orbits that cross are seen at a look: times within one look
+ * of each other are the same.
  *
  *     converged       the intervals of both lie below the tolerance, and no median time is off
  *     not converged   one part is above the tolerance and its interval above zero, or a median is off: by more than
@@ -26,6 +27,7 @@
 
 #include "core/config/config.h"
 #include "core/report/report.h"
+#include "monitors/stop_on_crossing.kern.h"
 
 #define Z95      1.959963984540054 /* of a normal distribution's 95 % */
 #define TIME_OFF 0.05              /* of log10 t: 12 % */
@@ -95,18 +97,25 @@ static int ascending(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
+/* log10 of the ratio of the times of a system that ended in both runs. */
+static double compare_time(const shoal_certified *c, const shoal_result *result, int k, long i)
+{
+    const long system = (long)c->system[i];
+    const double start = result->t_initial[system], own = fabs(c->time[i] - start),
+                 other = fabs(c->run[k].t_stop[i] - start), step = own / fmax(result->n_steps[system], 1),
+                 known = c->outcome[i] == SHOAL_CROSSED ? 1.000001 * c->look * step : 0;
+    return fabs(other - own) <= known ? 0 : log10(other / own);
+}
+
 /* The median of log10 of the ratios of times, and its interval; room: [n]. */
 static void compare_times(shoal_certified *c, const shoal_result *result, int k, double *room)
 {
     shoal_certified_run *run = &c->run[k];
     long n = 0;
     run->ratio = run->ratio_low = run->ratio_high = NAN;
-    for (long i = 0; i < c->n; i++) {
-        const double start = result->t_initial[(long)c->system[i]];
-        const double own = fabs(c->time[i] - start), other = fabs(run->t_stop[i] - start);
-        if (shoal_certify_timed(c, k, i) && own > 0 && other > 0)
-            room[n++] = log10(other / own);
-    }
+    for (long i = 0; i < c->n; i++)
+        if (shoal_certify_timed(c, k, i))
+            room[n++] = compare_time(c, result, k, i);
     qsort(room, (size_t)n, sizeof *room, ascending);
     run->n_ended = n;
     if (n == 0)
@@ -159,19 +168,27 @@ static shoal_verdict judge(const shoal_certified *c)
     return verdict;
 }
 
-/* run.certify.tolerance of the config that the file holds. */
-static double tolerance_of(const shoal_result *result)
+/* What the config that the file holds says. */
+static void read_config(const shoal_context *context, const shoal_result *result, shoal_certified *c)
 {
-    double tolerance = shoal_key_find("run.certify", "tolerance")->row.initial;
+    const shoal_monitor *crossing = shoal_plugs_of(context)->monitors[shoal_monitor_find(context, "stop_on_crossing")];
+    c->tolerance = shoal_key_find("run.certify", "tolerance")->row.initial;
+    c->look = crossing->parameters[CROSSING_EVERY].initial;
     config_t config;
     config_init(&config);
     void *numbers = shoal_numbers_begin();
     config_set_auto_convert(&config, CONFIG_TRUE);
-    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text))
-        config_lookup_float(&config, "run.certify.tolerance", &tolerance);
+    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text)) {
+        const config_setting_t *monitors = config_lookup(&config, "monitors");
+        config_lookup_float(&config, "run.certify.tolerance", &c->tolerance);
+        for (int i = 0; monitors && i < config_setting_length(monitors); i++) {
+            const config_setting_t *monitor = config_setting_get_elem(monitors, (unsigned)i);
+            if (strcmp(shoal_config_string(monitor, "name", ""), crossing->name) == 0)
+                config_setting_lookup_float(monitor, "every", &c->look);
+        }
+    }
     shoal_numbers_end(numbers);
     config_destroy(&config);
-    return tolerance;
 }
 
 /* The values NAME_OF of the log; NULL: there are none. *doc: of the column. */
@@ -191,7 +208,8 @@ shoal_status shoal_certify_count(shoal_context *context, const shoal_result *res
     shoal_certified *c = certified;
     if (!log)
         return shoal_fail(context, SHOAL_E_INPUT, "certify: this result is of a run without run.certify");
-    *c = (shoal_certified){.n = log->n_rows, .tolerance = tolerance_of(result)};
+    *c = (shoal_certified){.n = log->n_rows};
+    read_config(context, result, c);
     c->time = shoal_log_values(log, "time");
     c->system = shoal_log_values(log, "system");
     c->outcome = shoal_log_values(log, "outcome");

@@ -90,6 +90,7 @@ typedef struct shoal_certified {
     const double *outcome, *n_final, *time; /* [n] of the study's run */
     const double *megno, *dE;               /* NULL: not in the log */
     double tolerance;                       /* part of the systems whose class may be decided by the step */
+    double look;                            /* steps between looks whether orbits cross */
     shoal_certified_run run[SHOAL_CERTIFY_RUNS];
     shoal_verdict verdict;
 } shoal_certified;

@@ -174,6 +174,23 @@ printf '%s\n' "$radians" "$of_mass"'
     }, { body = "b"; parameter = "omega"; distribution = "uniform"; from = 0.0; to = 6.2; } );' \
     'tied = ( { body = "b"; parameter = "Omega"; to = "b.omega"; add = 180.0; } ); };' >angle.cfg
 row tie_in_degrees 2 'angle.cfg:5: sample.tied?0?.add = 180*: expected at most 2 pi radians*' run angle.cfg
+# in_degrees NAME PATTERN PARAMETERS [REST]: a sample with them is refused
+in_degrees() {
+    printf '%s\n' "$radians" "sample = { count = 2; parameters = ( $3 ); $4 };" >angle.cfg
+    row "$1" 2 "$2: expected ${5-}at most 2 pi radians, or angles = *" run angle.cfg
+}
+inc='body = "b"; parameter = "inc"; distribution'
+in_degrees ratio_in_degrees 'angle.cfg:3: sample.tied?0?.ratio = 3600*' \
+    '{ body = "b"; parameter = "e"; distribution = "beta"; }' \
+    'tied = ( { body = "b"; parameter = "M"; to = "b.e"; ratio = 3600.0; } );'
+in_degrees rayleigh_in_degrees 'angle.cfg:3: sample.parameters?0?.sigma = 20*' "{ $inc = \"rayleigh\"; sigma = 20.0; }"
+in_degrees width_in_degrees 'angle.cfg:3: sample.parameters?0?.plus = 20*' \
+    "{ $inc = \"asymmetric_normal\"; mode = 1.0; plus = 20.0; minus = 1.0; }"
+in_degrees covariance_in_degrees 'angle.cfg:3: sample.covariance?0? = 400*' \
+    "{ $inc = \"correlated_normal\"; mean = 1.0; }" 'covariance = [ 400.0 ];' 'for b.inc the square of '
+printf '%s\n' b.M 3.1 270.0 >draws.csv
+in_degrees draws_in_degrees './draws.csv:3: b.M = 270.0' '{ body = "b"; parameter = "M"; }' 'file = "draws.csv";'
+rm -f draws.csv
 printf '%s\n' "$radians" "$of_mass"'
     } ); };' 'data = ( { name = "pa"; kind = "position_angle"; body = "b"; file = "pa.txt"; } );' >angle.cfg
 printf '%s\n' 'time position_angle error' '0.5 147.3 0.5' >pa.txt

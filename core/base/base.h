@@ -6,6 +6,7 @@
 #ifndef SHOAL_BASE_H
 #define SHOAL_BASE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -189,6 +190,13 @@ const char *shoal_units_name(const shoal_units *units, const char *dimension, ch
 /* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angle"
  * or "" (1); "m/s" and "g/cm^3" are units of their own. */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
+
+/* More than once around in a unit of angle that nobody named is degrees, or at least worth a word. */
+#define SHOAL_STRANGE_ANGLE "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)"
+static inline bool shoal_angle_is_strange(double value)
+{
+    return fabs(value) > 6.3; /* 2 pi, as it may be written */
+}
 
 /* A time in the user's units; within two rounding errors of a number of 15 digits, as people write it, it is that
  * number. */

@@ -422,7 +422,7 @@ void shoal_config_wants(const shoal_config *config, shoal_key_kind kind, const s
 shoal_status shoal_config_angle(const shoal_config *config, const config_setting_t *setting, double value,
                                 const char *dimension)
 {
-    if (!shoal_config_is_strange(config, value, dimension))
+    if (!shoal_config_is_bare(config, dimension) || !shoal_angle_is_strange(value))
         return SHOAL_OK;
     return shoal_config_fail(config, setting, NULL, NULL, "%s", SHOAL_STRANGE_ANGLE);
 }

@@ -178,13 +178,12 @@ shoal_status shoal_config_body(const shoal_config *config, const config_setting_
                                char (*names)[SHOAL_NAME_SIZE], int n_bodies, int *body);
 /* A string member of a group (NULL is allowed), or `otherwise`. Valid until close. */
 const char *shoal_config_string(const config_setting_t *group, const char *name, const char *otherwise);
-/* More than once around in a unit of angle that nobody named is degrees, or at least worth a word. */
-#define SHOAL_STRANGE_ANGLE "at most 2 pi radians, or angles = \"degrees\" (\"radians\" if it shall be so many)"
-static inline bool shoal_config_is_strange(const shoal_config *config, double value, const char *dimension)
+/* Whether a number of this dimension is an angle in a unit that the file does not name. */
+static inline bool shoal_config_is_bare(const shoal_config *config, const char *dimension)
 {
-    return strcmp(dimension, "angle") == 0 && !config->names_angle &&
-           fabs(value) > 6.3; /* 2 pi, as it may be written */
+    return strcmp(dimension, "angle") == 0 && !config->names_angle;
 }
+/* Refuse SHOAL_STRANGE_ANGLE. */
 shoal_status shoal_config_angle(const shoal_config *config, const config_setting_t *setting, double value,
                                 const char *dimension);
 /* Refuse the value (user's units) of a setting if it is out of a row's bounds. */

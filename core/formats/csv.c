@@ -261,7 +261,7 @@ shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times)
 }
 
 shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[],
-                               double **values, long *n_rows)
+                               const bool bare[], double **values, long *n_rows)
 {
     enum { MOST = 1024 };
     shoal_table table = {.context = context};
@@ -310,9 +310,13 @@ shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, 
             }
             *values = more;
         }
-        for (int i = 0; i < n && !status; i++)
-            if (!shoal_number(cells[column[i]], &(*values)[*n_rows * n + i]))
+        for (int i = 0; i < n && !status; i++) {
+            double *value = &(*values)[*n_rows * n + i];
+            if (!shoal_number(cells[column[i]], value))
                 status = shoal_table_fail(&table, names[i], cells[column[i]], "a finite number");
+            else if (bare && bare[i] && shoal_angle_is_strange(*value))
+                status = shoal_table_fail(&table, names[i], cells[column[i]], "%s", SHOAL_STRANGE_ANGLE);
+        }
         ++*n_rows;
     }
     if (!status && *n_rows == 0 && !ferror(lines.in))

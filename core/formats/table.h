@@ -114,9 +114,10 @@ bool shoal_number(const char *text, double *value);
 /* csv.c: see there. times: a column `time` is allowed, and empty numbers are. */
 shoal_status shoal_csv_table(shoal_table *table, const char *path, bool times);
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out);
-/* Columns of a CSV with a heading: names of those wanted, [n]; values: [*n_rows][n], malloc'd. */
+/* Columns of a CSV with a heading: names of those wanted, [n]; bare: [n] those that are angles in a unit that nobody
+ * named (SHOAL_STRANGE_ANGLE), NULL: none is; values: [*n_rows][n], malloc'd. */
 shoal_status shoal_csv_columns(shoal_context *context, const char *path, int n, const char *const names[],
-                               double **values, long *n_rows);
+                               const bool bare[], double **values, long *n_rows);
 
 /* ---- formats.c, format_*.c: formats of files --------------------------------------------------------------------- */
 

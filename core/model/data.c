@@ -101,7 +101,8 @@ static shoal_status read_row(reader *r, char *line)
         return shoal_table_fail(&r->table, r->heading[NUMBER], cells[r->column[NUMBER]], "an integer below 1e6");
     if (r->kind == SHOAL_DATA_TRANSIT_TIME || r->kind == SHOAL_DATA_OCCULTATION_TIME)
         numbers[VALUE] = numbers[TIME] - r->time_zero;
-    if (r->kind == SHOAL_DATA_POSITION_ANGLE && shoal_config_is_strange(&r->study->config, numbers[VALUE], "angle"))
+    if (r->kind == SHOAL_DATA_POSITION_ANGLE && shoal_config_is_bare(&r->study->config, "angle") &&
+        shoal_angle_is_strange(numbers[VALUE]))
         return shoal_table_fail(&r->table, r->heading[VALUE], cells[r->column[VALUE]], "%s", SHOAL_STRANGE_ANGLE);
     if (!(numbers[ERROR] > 0))
         return shoal_table_fail(&r->table, r->heading[ERROR], cells[r->column[ERROR]], "a number > 0");

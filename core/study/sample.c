@@ -380,7 +380,8 @@ static shoal_status check_range(const shoal_config *config, const config_setting
                                 shoal_sample *sample)
 {
     const double *p = sample->parameter;
-    static const int keys[] = {SHOAL_SAMPLE_from, SHOAL_SAMPLE_to, SHOAL_SAMPLE_mean, SHOAL_SAMPLE_mode};
+    static const int keys[] = {SHOAL_SAMPLE_from, SHOAL_SAMPLE_to,   SHOAL_SAMPLE_mean, SHOAL_SAMPLE_sigma,
+                               SHOAL_SAMPLE_mode, SHOAL_SAMPLE_plus, SHOAL_SAMPLE_minus};
     if (sample->distribution == SHOAL_DISTRIBUTION_isotropic)
         row = &shoal_body_key(SHOAL_BODY_inc)->row;
     const bool circle = strcmp(row->dimension, "angle") == 0 && sample->distribution == SHOAL_DISTRIBUTION_uniform &&
@@ -392,7 +393,7 @@ static shoal_status check_range(const shoal_config *config, const config_setting
         const config_setting_t *given = config_setting_get_member(group, parameter_names[key]);
         if (given && (key == SHOAL_SAMPLE_from || key == SHOAL_SAMPLE_to))
             status = shoal_config_bounds(config, given, p[key], row);
-        else if (given && sample->distribution != SHOAL_DISTRIBUTION_log_normal) /* whose mean is a logarithm */
+        else if (given && sample->distribution != SHOAL_DISTRIBUTION_log_normal) /* which is of a logarithm */
             status = shoal_config_angle(config, given, p[key], row->dimension);
     }
     return status;

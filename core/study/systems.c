@@ -320,7 +320,13 @@ static shoal_status read_tie(builder *b, const config_setting_t *group, variatio
                                  "the name of a parameter of sample or sweep, for instance \"b.e\"");
     v->ratio = shoal_config_number(b->config, group, "sample.tied", "ratio");
     v->add = shoal_config_number(b->config, group, "sample.tied", "add");
-    return shoal_config_angle(b->config, config_setting_get_member(group, "add"), v->add, row_of(v)->dimension);
+    const char *dimension = row_of(v)->dimension;
+    /* of two angles the ratio has no unit */
+    shoal_status status = strcmp(row_of(v->leader)->dimension, dimension) == 0
+                              ? SHOAL_OK
+                              : shoal_config_angle(b->config, config_setting_get_member(group, "ratio"), v->ratio,
+                                                   dimension);
+    return status ? status : shoal_config_angle(b->config, config_setting_get_member(group, "add"), v->add, dimension);
 }
 
 /* The covariance of parameters that have one. */
@@ -331,6 +337,7 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
                            *file = config_setting_get_member(sample, "covariance_file");
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
+    bool bare[b->n_variations + 1];
     int n = 0;
     among->index = calloc((size_t)b->n_variations + 1, sizeof *among->index);
     among->mean = calloc((size_t)b->n_variations + 1, sizeof *among->mean);
@@ -346,6 +353,7 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
         among->mean[n] = v->sample.parameter[SHOAL_SAMPLE_mean];
         name_variation(b, v, name[n], sizeof name[n]);
         names[n] = name[n];
+        bare[n] = shoal_config_is_bare(b->config, row_of(v)->dimension);
         n++;
     }
     among->n = n;
@@ -362,7 +370,8 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
     shoal_status status = SHOAL_OK;
     if (file) {
         char *path = shoal_config_path(b->config, config_setting_get_string(file));
-        status = path ? shoal_csv_columns(b->config->context, path, n, names, &among->root, &rows) : out_of_memory(b);
+        status = path ? shoal_csv_columns(b->config->context, path, n, names, NULL, &among->root, &rows)
+                      : out_of_memory(b);
         free(path);
     } else if (!(among->root = calloc((size_t)n * (size_t)n, sizeof *among->root)))
         return out_of_memory(b);
@@ -372,6 +381,10 @@ static shoal_status read_covariance(builder *b, const config_setting_t *sample)
         return shoal_config_fail(b->config, place, NULL, NULL, "%d x %d numbers", n, n);
     for (long i = 0; given && i < n * n; i++)
         among->root[i] = shoal_config_item(given, i);
+    for (int i = 0; i < n; i++)
+        if (bare[i] && shoal_angle_is_strange(sqrt(among->root[i * (n + 1)])))
+            return shoal_config_fail(b->config, given ? config_setting_get_elem(given, (unsigned)(i * (n + 1))) : file,
+                                     NULL, NULL, "for %s the square of " SHOAL_STRANGE_ANGLE, names[i]);
     return shoal_sample_root(n, among->root)
                ? SHOAL_OK
                : shoal_config_fail(b->config, place, NULL, NULL, "a symmetric matrix that is positive definite");
@@ -402,6 +415,7 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
 {
     char name[b->n_variations + 1][2 * SHOAL_NAME_SIZE];
     const char *names[b->n_variations + 1];
+    bool bare[b->n_variations + 1];
     for (int i = b->n_axes; i < b->n_variations; i++) { /* none that is tied is drawn */
         variation *v = &b->variations[i];
         if (!v->drawn)
@@ -409,16 +423,17 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         name_variation(b, v, name[b->n_drawn], sizeof name[0]);
         names[b->n_drawn] = shoal_config_string(config_setting_get_elem(random, (unsigned)v->index), "column",
                                                 name[b->n_drawn]);
+        bare[b->n_drawn] = shoal_config_is_bare(b->config, row_of(v)->dimension);
         v->column = b->n_drawn++;
     }
     if (b->n_drawn == 0)
         return shoal_config_fail(b->config, file, NULL, NULL,
                                  "a parameter without a distribution, that takes a column");
     shoal_context *context = b->config->context;
-    shoal_status status = b->posterior
-                              ? shoal_posterior_columns(context, b->draws_path, b->n_drawn, names,
-                                                        count ? b->n_copies : 0, &b->draws, &b->n_draws)
-                              : shoal_csv_columns(context, b->draws_path, b->n_drawn, names, &b->draws, &b->n_draws);
+    shoal_status status = b->posterior ? shoal_posterior_columns(context, b->draws_path, b->n_drawn, names,
+                                                                 count ? b->n_copies : 0, &b->draws, &b->n_draws)
+                                       : shoal_csv_columns(context, b->draws_path, b->n_drawn, names, bare, &b->draws,
+                                                           &b->n_draws);
     if (!status && b->posterior)
         status = convert_draws(b, file, names);
     if (!status && !count)

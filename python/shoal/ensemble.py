@@ -293,7 +293,7 @@ class Ensemble:
         t: npt.ArrayLike = 0.0,
         frame: str = "jacobi",
         units: str = "AU, Msun, yr/2pi",
-        angles: str = "radians",
+        angles: str | None = None,
         names: Sequence[str] | None = None,
     ) -> Ensemble:
         """From orbital elements, by the names that REBOUND has for them.
@@ -323,7 +323,8 @@ class Ensemble:
             To what the elements refer.
         units : str
             Of length, mass and time, or ``"AU, Msun, G = 1"``. Quantities of astropy are converted to these.
-        angles : {"radians", "degrees"}
+        angles : {"radians", "degrees"}, optional
+            Without it angles are radians, and none of them may be beyond 2 pi.
         names : list of str, optional
             Of the bodies.
 
@@ -335,7 +336,7 @@ class Ensemble:
         >>> shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=a, l=[0, 2])
         """
         made, which = Units(units), _frame_index(frame)
-        if angles not in ("radians", "degrees"):
+        if angles not in (None, "radians", "degrees"):
             raise InputError(f"angles = {angles!r}: expected radians or degrees")
         angle = math.pi / 180 if angles == "degrees" else 1.0
         dimensions = {"a": "length", "P": "time", "T": "time", **dict.fromkeys(("e", "h", "k", "ix", "iy"), "")}
@@ -346,6 +347,13 @@ class Ensemble:
             for name, value in given.items()
             if value is not None
         }
+        for name, value in elements.items():
+            bare = angles is None and name not in dimensions and not hasattr(given[name], "to_value")
+            if bare and (strange := value[np.abs(value) > 6.3]).size:  # as in configs
+                raise InputError(
+                    f"{name} = {strange[0]:g}: expected at most 2 pi radians, or angles = 'degrees' "
+                    "('radians' if it shall be so many)"
+                )
         masses = made.plain(m, "mass")
         radii = None if r is None else made.plain(r, "length")
         times = made.plain(t, "time")

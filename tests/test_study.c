@@ -723,6 +723,47 @@ static void periods_below_0_are_invalid(void **state)
         "", "P <= 0");
 }
 
+/* Draws and ties give any inclination: none outside of what may be written is folded back into it. */
+static void inclinations_out_of_bounds_are_invalid(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"-30", "370", "180.001"};
+    static const char text[] =
+        "angles = \"degrees\";\n"
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; m = 1e-3; a = 1.0; },\n"
+        "  { name = \"c\"; m = 1e-3; a = 3.0; } ); };\n"
+        "sample = { file = \"inclinations.csv\"; parameters = ( { body = \"c\"; parameter = \"inc\"; } ); };\n"
+        "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
+    for (int i = 0; i < SHOAL_COUNT(wrong); i++) {
+        char draws[100];
+        snprintf(draws, sizeof draws, "c.inc\n180\n%s\n", wrong[i]);
+        write_text("inclinations.csv", draws);
+        shoal_study *study = load_good(text, "");
+        assert_first_alone_runs(study, 2);
+        assert_string_equal(study->findings.why_invalid, *wrong[i] == '-' ? "inc < 0" : "inc > 180 degrees");
+        shoal_study_destroy(&study);
+    }
+    write_text("inclinations.csv", "c.inc\n10\n");
+    assert_refused(text, "sample.tied=({body=\"b\";parameter=\"inc\";to=\"c.inc\";ratio=-1.0;})", "inc < 0");
+}
+
+/* Masses may be beyond all numbers. */
+static void masses_without_end_are_invalid(void **state)
+{
+    (void)state;
+    static const char text[] = "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; a = 1.0; },\n"
+                               "  { name = \"c\"; mass_ratio = 1e-3; a = 3.0; } ); };\n"
+                               "sweep = ( { body = \"b\"; parameter = \"log10_m\"; values = [-3.0, 400.0]; } );\n"
+                               "integrator = { dt = 0.01; }; run = { t_end = 1.0; };\n";
+    shoal_study *study = load_good(text, "");
+    assert_first_alone_runs(study, 2);
+    assert_string_equal(study->findings.why_invalid, "a mass that is not finite");
+    shoal_study_destroy(&study);
+    assert_refused(text, "sweep=() system.bodies.b.log10_m=400", "expected a finite mass");
+    assert_refused(text, "sweep=() system.bodies.b.m=1e-3 system.bodies.star.m=1e200 system.bodies.c.mass_ratio=1e200",
+                   "system.bodies.c.mass_ratio=1e200: expected a finite mass");
+}
+
 /* An axis or a random value moves all the bodies that it names, and none twice. */
 static void several_bodies_move_together(void **state)
 {
@@ -949,15 +990,26 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_together_are_the_whole_run),    cmocka_unit_test(only_whole_sets_of_shards_are_merged),
-        cmocka_unit_test(a_shard_has_its_name_and_bounds),      cmocka_unit_test(one_system_is_the_same_alone),
-        cmocka_unit_test(systems_may_have_different_bodies),    cmocka_unit_test(systems_may_have_different_ends),
-        cmocka_unit_test(different_ends_survive_restarts),      cmocka_unit_test(orbits_count_in_the_library),
-        cmocka_unit_test(a_plan_says_what_is_at_fault),         cmocka_unit_test(unresolved_pericentres_are_counted),
-        cmocka_unit_test(bodies_out_of_order_are_found),        cmocka_unit_test(threads_make_the_same_systems),
-        cmocka_unit_test(tied_bodies_are_where_they_should_be), cmocka_unit_test(impossible_ties_are_invalid),
-        cmocka_unit_test(periods_below_0_are_invalid),          cmocka_unit_test(several_bodies_move_together),
-        cmocka_unit_test(values_have_their_distributions),      cmocka_unit_test(quotas_of_control_groups_are_found),
+        cmocka_unit_test(shards_together_are_the_whole_run),
+        cmocka_unit_test(only_whole_sets_of_shards_are_merged),
+        cmocka_unit_test(a_shard_has_its_name_and_bounds),
+        cmocka_unit_test(one_system_is_the_same_alone),
+        cmocka_unit_test(systems_may_have_different_bodies),
+        cmocka_unit_test(systems_may_have_different_ends),
+        cmocka_unit_test(different_ends_survive_restarts),
+        cmocka_unit_test(orbits_count_in_the_library),
+        cmocka_unit_test(a_plan_says_what_is_at_fault),
+        cmocka_unit_test(unresolved_pericentres_are_counted),
+        cmocka_unit_test(bodies_out_of_order_are_found),
+        cmocka_unit_test(threads_make_the_same_systems),
+        cmocka_unit_test(tied_bodies_are_where_they_should_be),
+        cmocka_unit_test(impossible_ties_are_invalid),
+        cmocka_unit_test(inclinations_out_of_bounds_are_invalid),
+        cmocka_unit_test(masses_without_end_are_invalid),
+        cmocka_unit_test(periods_below_0_are_invalid),
+        cmocka_unit_test(several_bodies_move_together),
+        cmocka_unit_test(values_have_their_distributions),
+        cmocka_unit_test(quotas_of_control_groups_are_found),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

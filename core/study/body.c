@@ -87,6 +87,11 @@ static const config_setting_t *place_of(const shoal_body_input *body, keys these
     return place;
 }
 
+const config_setting_t *shoal_body_mass_source(const shoal_body_input *body)
+{
+    return place_of(body, MASS | SOLID);
+}
+
 bool shoal_body_is_cartesian(const shoal_body_input *body)
 {
     return (given_keys(body) & CARTESIAN) != 0;
@@ -322,7 +327,8 @@ bool shoal_body_orbit(const shoal_body_input *body, const shoal_body_place *plac
     *reason = GIVEN(P) && V(P) <= 0                         ? "P <= 0"
               : GIVEN(period_ratio) && V(period_ratio) <= 0 ? "period_ratio <= 0"
               : GIVEN(K) && !(e < 1)                        ? "e >= 1 with K"
-              : isinf(m)                                    ? "an inclination of 0 with msini or K"
+              : isinf(m) && (GIVEN(msini) || GIVEN(K))      ? "an inclination of 0 with msini or K"
+              : !isfinite(m)                                ? "a mass that is not finite"
               : !(mu > 0)                                   ? "no mass within the orbit"
               : GIVEN(hill_spacing) && !(fabs(V(hill_spacing) * hill) < 1)
                   ? "so many Hill radii that there is no such a"

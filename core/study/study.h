@@ -248,7 +248,9 @@ shoal_status shoal_body_check(const shoal_config *config, const config_setting_t
 bool shoal_body_is_tied(const shoal_body_input *body);
 /* True if its mass follows from its orbit, and so from the masses that it orbits. */
 bool shoal_body_mass_follows(const shoal_body_input *body);
-/* The mass of a checked body; +inf if m sin(inc) or K leaves it open. */
+/* Where its mass is given, or the last of what it follows from. */
+const config_setting_t *shoal_body_mass_source(const shoal_body_input *body);
+/* The mass of a checked body; +inf if m sin(inc) or K leaves it open, or if it is beyond all numbers. */
 double shoal_body_mass(const shoal_body_input *body, const shoal_body_place *place);
 double shoal_body_radius(const shoal_body_input *body, double m);
 /*

@@ -59,6 +59,7 @@ typedef struct builder {
     int n_drawn;
     char *draws_path; /* NULL: there is no such file */
     bool posterior;   /* it has all parameters; their distributions are the priors */
+    bool likelihood;  /* there are data */
 } builder;
 
 static shoal_status out_of_memory(const builder *b)
@@ -557,6 +558,15 @@ static void set_masses(builder *b)
     }
 }
 
+/* Why an inclination that is drawn or swept is none, or NULL. A likelihood takes any: samplers pass its bounds more
+ * easily if it is reflected there. */
+static const char *wrong_inclination(const builder *b, int i)
+{
+    const shoal_parameter *row = &shoal_body_key(SHOAL_BODY_inc)->row;
+    const double inc = b->inputs[i].value[SHOAL_BODY_inc];
+    return b->likelihood ? NULL : !(inc >= row->least) ? "inc < 0" : !(inc <= row->most) ? "inc > 180 degrees" : NULL;
+}
+
 /* Cartesian bodies of the inputs as they are now; E_INPUT if there are none (reason: a phrase). */
 static shoal_status make_bodies(builder *b, const char **reason)
 {
@@ -574,7 +584,8 @@ static shoal_status make_bodies(builder *b, const char **reason)
             const shoal_body_place place = place_of(b, i);
             if (shoal_body_mass_follows(&b->inputs[i]))
                 set_mass(b, i);
-            if (!shoal_body_orbit(&b->inputs[i], &place, b->bodies[i].m, mu_of(b, i), &b->orbits[i], reason))
+            if ((*reason = wrong_inclination(b, i)) ||
+                !shoal_body_orbit(&b->inputs[i], &place, b->bodies[i].m, mu_of(b, i), &b->orbits[i], reason))
                 return SHOAL_E_INPUT;
         }
     }
@@ -605,7 +616,14 @@ static shoal_status check_constants(builder *b)
         mass += b->bodies[i].m;
         /* of K and b nothing is known without the other bodies */
         input->varied |= input->source[SHOAL_BODY_K] || input->source[SHOAL_BODY_b];
-        if (input->varied || i == 0 || b->cartesian)
+        input->varied |= input->source[SHOAL_BODY_mass_ratio] && b->inputs[0].varied;
+        if (input->varied)
+            continue;
+        if (!isfinite(b->bodies[i].m))
+            return shoal_config_fail(config, shoal_body_mass_source(input), NULL, NULL,
+                                     input->source[SHOAL_BODY_msini] ? "an inclination other than 0 with msini"
+                                                                     : "a finite mass");
+        if (i == 0 || b->cartesian)
             continue;
         const config_setting_t *place = input->source[SHOAL_BODY_e]   ? input->source[SHOAL_BODY_e]
                                         : spacing                     ? spacing
@@ -613,9 +631,6 @@ static shoal_status check_constants(builder *b)
                                                                       : config_setting_get_elem(b->list, (unsigned)i);
         const char *reason;
         double state[6];
-        if (!isfinite(b->bodies[i].m))
-            return shoal_config_fail(config, input->source[SHOAL_BODY_msini], NULL, NULL,
-                                     "an inclination other than 0 with msini");
         const shoal_body_place at = place_of(b, i);
         if (!shoal_body_orbit(input, &at, b->bodies[i].m, 1, &b->orbits[i], &reason))
             return shoal_config_fail(config, place, NULL, NULL, "elements of a possible orbit, not %s", reason);
@@ -852,7 +867,10 @@ static shoal_status keep_walkers(builder *b)
 
 shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
 {
-    builder b = {.config = config, .study = study, .list = shoal_config_lookup(config, "system.bodies")};
+    builder b = {.config = config,
+                 .study = study,
+                 .list = shoal_config_lookup(config, "system.bodies"),
+                 .likelihood = shoal_config_lookup(config, "data")};
     const config_setting_t *system = shoal_config_lookup(config, "system");
     const config_setting_t *elements = config_setting_get_member(system, "elements");
     shoal_status status;

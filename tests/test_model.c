@@ -931,6 +931,30 @@ static void a_heading_is_whole_or_refused(void **state)
     unlink("wide.txt");
 }
 
+/* The first draws of a prior may be impossible; a likelihood begins all the same. */
+static void a_prior_may_begin_with_what_cannot_be(void **state)
+{
+    shoal_context *context = context_of(state);
+    char text[MOST_TEXT];
+    text_of("{ name = \"b\"; P = 24.0; m = 1e-4; inc = 80.0; }, " OUTER,
+            "{ body = \"b\"; parameter = \"e\"; distribution = \"normal\"; mean = 0.02; sigma = 0.05; }", "", text);
+    replace(text, "count = 5", "count = 1");
+    for (int seed = 1; seed <= 8; seed++) {
+        char override[32];
+        snprintf(override, sizeof override, "sample.seed=%d", seed);
+        const char *const overrides[] = {override};
+        shoal_study *study = NULL;
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_study_open(context, "model.cfg", text, 1, overrides, NULL, &study));
+        assert_true(study->swept[0].value[0] >= 0);
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+    replace(text, "mean = 0.02; sigma", "mean = -9.0; sigma");
+    expect_refusal(context, text, "of one system at least; the first one: e < 0");
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     static const struct {
@@ -1141,6 +1165,7 @@ int main(void)
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),
         cmocka_unit_test(longitudes_that_jump_are_told),
         cmocka_unit_test(a_heading_is_whole_or_refused),
+        cmocka_unit_test(a_prior_may_begin_with_what_cannot_be),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(what_cannot_be_has_no_likelihood),
         cmocka_unit_test(what_cannot_be_has_none_on_a_gpu),

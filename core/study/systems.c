@@ -781,7 +781,8 @@ static void make_part(void *user, long first, long last)
     free(b.bodies);
 }
 
-static shoal_status make_systems(builder *b)
+/* Make all of them once; found: those that are invalid. */
+static shoal_status make_all(builder *b, shoal_findings *found)
 {
     shoal_study *study = b->study;
     const long n = b->n_systems;
@@ -789,20 +790,39 @@ static shoal_status make_systems(builder *b)
                                        : shoal_threads_or_default(study->options.threads);
     systems_loop loop = {.b = b, .part = shoal_part(n, WORTH_THREADS)};
     shoal_status status = SHOAL_OK;
-    long n_invalid = 0;
+    *found = (shoal_findings){0};
     shoal_share(b->config->context, n_threads, n, loop.part, make_part, &loop);
     study->ensemble->given = true;
     study->ensemble->changes++;
     for (long first = 0; first < n && !status; first += loop.part) {
         const systems_part *part = &loop.parts[first / loop.part];
-        const shoal_findings *found = &part->findings;
+        const shoal_findings *of = &part->findings;
         status = part->status;
-        n_invalid += found->n_invalid;
-        shoal_findings_invalid(&study->findings, found->n_invalid, found->first_invalid, found->why_invalid);
+        shoal_findings_invalid(found, of->n_invalid, of->first_invalid, of->why_invalid);
+    }
+    return status == SHOAL_E_MEMORY ? out_of_memory(b) : status;
+}
+
+static shoal_status make_systems(builder *b)
+{
+    enum { MOST_DRAWS = 1000 };
+    shoal_study *study = b->study;
+    const long n = b->n_systems;
+    shoal_findings found;
+    shoal_status status = make_all(b, &found);
+    const shoal_findings first = found;
+    /* a likelihood begins with any system that is possible, and the first draws of a prior may be none */
+    const bool any = b->likelihood && !b->draws && shoal_study_is_whole(study);
+    while (!status && any && found.n_invalid == n && study->first + n < MOST_DRAWS) {
+        study->first += n;
+        status = make_all(b, &found);
     }
     if (status)
-        return status == SHOAL_E_MEMORY ? out_of_memory(b) : status;
-    if (n_invalid == n && (b->n_variations == 0 || shoal_study_is_whole(study))) {
+        return status;
+    if (found.n_invalid == n)
+        found = first;
+    shoal_findings_invalid(&study->findings, found.n_invalid, found.first_invalid, found.why_invalid);
+    if (found.n_invalid == n && (b->n_variations == 0 || shoal_study_is_whole(study))) {
         const config_setting_t *varies = shoal_config_lookup(b->config, b->n_axes ? "sweep" : "sample");
         return shoal_config_fail(b->config, varies ? varies : b->list, NULL, NULL, "possible initial conditions%s: %s",
                                  b->n_variations ? " of one system at least; the first one" : "",

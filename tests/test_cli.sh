@@ -427,6 +427,10 @@ run 0 query draws.h5 --systems-table
 run 0 run draws.cfg sample.count=2 'sweep=({body="q";parameter="P";values=[70.0,80.0];})' output.file=grid.h5 --quiet
 run 0 query grid.h5 --systems-table
 [ "$(printf '%s\n' "$out" | grep -c ',31.25,')" = 2 ] || wrong "draws at the points of a grid: $out"
+run 0 run draws.cfg --force
+case $out in *rows*) wrong "all rows: $out" ;; esac
+run 0 run draws.cfg --force sample.count=2
+case $out in *"draws: the first 2 of 3 rows of draws.csv"*) ;; *) wrong "some rows: $out" ;; esac
 end
 
 begin cli_rerun

@@ -164,6 +164,11 @@ void print_study(const shoal_study *study)
                study->axes[k].logarithmic ? ", logarithmic" : "");
     }
     fputs(study->n_axes > 0 ? "\n" : "", stdout);
+    if (study->rows[0] < study->rows[1]) {
+        const config_setting_t *sample = shoal_config_lookup(&study->config, "sample");
+        printf("draws: the first %ld of %ld rows of %s\n", study->rows[0], study->rows[1],
+               shoal_config_string(sample, "file", ""));
+    }
     if (study->stride > 1) {
         printf("shard %ld of %ld\n", study->first + 1, study->stride);
     }

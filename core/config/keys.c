@@ -97,7 +97,7 @@ const shoal_key shoal_keys[] = {
     NUMBERS("sweep", "values", "", "from, to, count", "the values one by one"),
 
     VALUE("sample", INTEGER, "count", "", NAN, 1, MOST_INT, NULL, "system.count, or the rows of sample.file",
-          "systems at each point of the grid"),
+          "systems at each point of the grid; of a CSV in sample.file its first rows, as many as this"),
     VALUE("sample", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL,
           "a value depends on the seed and the system's id alone"),
     OTHER("sample", TEXT, "file", "no draws",

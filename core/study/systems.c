@@ -439,6 +439,10 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
         status = convert_draws(b, file, names);
     if (!status && !count)
         b->n_copies = b->n_draws;
+    if (!b->posterior) {
+        b->study->rows[0] = b->n_copies;
+        b->study->rows[1] = b->n_draws;
+    }
     if (!status && b->n_copies > b->n_draws)
         status = shoal_config_fail(b->config, count, NULL, NULL, "at most %ld, the rows of the file", b->n_draws);
     return status;

@@ -16,6 +16,8 @@
         "c", SHOAL_REAL, "velocity", 10065.320121972596, 1e-200, 1e200, NULL, "speed of light; default: 299792458 m/s" \
     }
 
+#define SHOAL_RELATIVITY "relativity" /* shoal_force.effect */
+
 /* An axis by a vector of any length, three parameters in a row. */
 /* clang-format off */
 #define SHOAL_AXIS_PARAMETERS(what)                                                              \

@@ -31,5 +31,6 @@ const shoal_force shoal_force_gr = {
     .n_parameters = SHOAL_COUNT(parameters),
     .depends_on_velocity = true,
     .refuses = not_dominated,
+    .effect = SHOAL_RELATIVITY,
     .energy = energy,
 };

@@ -33,6 +33,7 @@ const shoal_force shoal_force_gr_potential = {
     .parameters = parameters,
     .n_parameters = SHOAL_COUNT(parameters),
     .refuses = not_dominated,
+    .effect = SHOAL_RELATIVITY,
     .energy = energy,
     .alike = alike,
 };

@@ -11,19 +11,21 @@ static const shoal_parameter parameters[stop_on_encounter_PARAMETERS] = {
          "the unit of factor: the pair's mutual Hill radius, the larger Hill radius of the two (with the osculating "
          "axis, or twice the distance from the star where that is less), or `distance`"},
     [ENCOUNTER_FACTOR] = {"factor", SHOAL_REAL, "", 1, 1e-12, 1e12, NULL, "how many radii"},
-    [ENCOUNTER_DISTANCE] = {"distance", SHOAL_REAL, "length", 1, 1e-300, 1e300, NULL, "with radius = absolute"},
+    [ENCOUNTER_DISTANCE] = {"distance", SHOAL_REAL, "length", 0, 0, 1e300, NULL,
+                            "with radius = absolute, which needs it"},
     [ENCOUNTER_ACTION] = {"action", SHOAL_CHOICE, "", 0, 0, 1, "stop|log",
                           "log: it is an event of the result and the system goes on; between two of a pair it parts to "
                           "1.1 times the distance"},
 };
 
-/* `distance` alone, of which nothing would come. */
+/* `distance` alone, of which nothing would come, and "absolute" alone, of nobody knows what. */
 static const char *refuses(const double *parameter, const shoal_ensemble *ensemble)
 {
     (void)ensemble;
-    return parameter[ENCOUNTER_RADIUS] != ENCOUNTER_ABSOLUTE && parameter[ENCOUNTER_DISTANCE] != 1
-               ? "`distance` is for radius = \"absolute\""
-               : NULL;
+    const bool absolute = parameter[ENCOUNTER_RADIUS] == ENCOUNTER_ABSOLUTE, given = parameter[ENCOUNTER_DISTANCE] != 0;
+    return absolute == given ? NULL
+           : absolute        ? "radius = \"absolute\" needs a `distance` > 0"
+                             : "`distance` is for radius = \"absolute\"";
 }
 
 const shoal_monitor shoal_monitor_stop_on_encounter = {

@@ -210,6 +210,17 @@ config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme =
     'integrator.scheme = 4: expected one of *, in quotes*'
 config distance_of_no_use 11 'monitors = ( { name = "stop_on_encounter"; distance = 0.2; } );' \
     'monitors?0?.name = "stop_on_encounter": expected a monitor that applies: `distance` is for radius = "absolute"'
+config distance_of_nothing 11 'monitors = ( { name = "stop_on_encounter"; radius = "absolute"; } );' \
+    'monitors?0?.name = "stop_on_encounter": expected a monitor that applies: radius = "absolute" needs a *'
+config relativity_twice 9 'forces = ( { name = "gr"; }, { name = "gr_potential"; } );' \
+    'forces?1?.name = "gr_potential": expected one force of relativity; there is gr before it'
+config energies_of_forces 11 'monitors = ( { name = "energy_error"; } );' \
+    'monitors?0?.name = "energy_error": expected no forces with it: it knows *' \
+    'forces=({name="gr";})'
+config mass_without_end 7 '    { name = "c"; log10_m = 400.0; a = 1.5; } ); };' \
+    'system.bodies?2?.log10_m = 400*: expected a finite mass' 'sweep=()'
+config density_without_end 7 '    { name = "c"; density = 1e308; r = 1e3; a = 1.5; } ); };' \
+    'system.bodies?2?.density = 1e+308: expected a finite mass' 'sweep=()'
 begin byte_order_marks
 { printf '\xef\xbb\xbf'; cat study.cfg; } >bad.cfg
 err=$("$shoal" run bad.cfg 2>&1) && wrong "it ran"

@@ -330,7 +330,7 @@ static void adaptive_errors_fall_with_the_tolerance(void **state)
 static void the_pythagorean_bodies_meet_as_published(void **state)
 {
     shoal_context *context = context_of(state);
-    const shoal_setting near[] = {{.name = "radius", .choice = "absolute"}, {.name = "factor", .value = 5e-4}};
+    const shoal_setting near[] = {{.name = "radius", .choice = "absolute"}, {.name = "distance", .value = 5e-4}};
     const shoal_plug_options encounter = {"stop_on_encounter", near, 2};
     const shoal_setting setting = {.name = "tolerance", .value = 1e-14};
     const shoal_options options = {.propagator = "runge_kutta_adaptive",

@@ -164,6 +164,18 @@ shoal_status shoal_plan_choose_propagator(shoal_plan *plan, const shoal_options 
     return status;
 }
 
+/* Refuse force i if one before it is of the same effect, which would count twice. */
+static shoal_status check_effect(shoal_plan *plan, int i, const shoal_force *type, shoal_fault what)
+{
+    for (int k = 0; k < i && type->effect; k++) {
+        const shoal_force *other = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[k]];
+        if (other->effect && strcmp(other->effect, type->effect) == 0)
+            return shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE, what,
+                                "one force of %s; there is %s before it", type->effect, other->name);
+    }
+    return SHOAL_OK;
+}
+
 shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *options)
 {
     shoal_context *context = plan->context;
@@ -183,7 +195,9 @@ shoal_status shoal_plan_choose_forces(shoal_plan *plan, const shoal_options *opt
             return no_such_plug(plan, what, shoal_force_names);
         const shoal_force *type = shoal_plugs_of(context)->forces[index];
         const plug_view plug = {what, type->parameters, type->n_parameters, given->settings, given->n_settings};
-        const shoal_status status = read_settings(plan, &plug, NULL, plan->args.force[i]);
+        shoal_status status = read_settings(plan, &plug, NULL, plan->args.force[i]);
+        if (!status)
+            status = check_effect(plan, i, type, what);
         if (status)
             return status;
         plan->args.force_kind[i] = index;
@@ -265,7 +279,7 @@ static shoal_status check_monitor(const shoal_plan *plan, int index, shoal_fault
     if (why)
         return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what, "a monitor that applies: %s", why);
     if (type->newton_only && plan->args.n_forces > 0)
-        return shoal_refuse(plan->context, fault, SHOAL_E_UNSUPPORTED, what,
+        return shoal_refuse(plan->context, fault, SHOAL_E_INPUT, what,
                             "no forces with it: it knows Newton's force alone; dE_final of a result counts the "
                             "energies of forces that have one");
     if (type->tangent && !plan->propagator->tangent)

@@ -166,6 +166,7 @@ typedef struct shoal_force {
     /* It takes a part of body 0's attraction away: its first parameter, from the body that its second one names (0:
      * from all without mass). Elements of the orbit are then those about what is left of body 0's mass. */
     bool eases;
+    const char *effect; /* what it is one way to reckon with: a plan has at most one force of it; NULL: any number */
 } shoal_force;
 
 #endif

@@ -176,6 +176,23 @@ run 0 run grain.cfg output.file=grain.h5 --quiet --no-plot --force 'integrator={
 [ -z "$err" ] || wrong "a warning: $err"
 end
 
+begin cli_heavy_planets
+cat >heavy.cfg <<'END'
+system = { bodies = ( { name = "s"; m = 0.82; }, { name = "b"; m = 0.66; a = 1.0; },
+                      { name = "c"; m = 1e-3; a = 9.0; } ); };
+integrator = { name = "mvs"; dt = 0.02; };
+run = { t_end = 2.0; };
+END
+run 0 run heavy.cfg --quiet
+case $err in "shoal: warning: mvs is for planets that are light: in system 0 'b' has 0.8 "*) ;;
+    *) wrong "no warning: $err" ;; esac
+run 0 run heavy.cfg --quiet --force integrator.name=mvs_jacobi
+[ -z "$err" ] || wrong "a warning of a binary: $err"
+run 0 run heavy.cfg --quiet --force integrator.name=saba system.bodies.c.m=0.3
+case $err in "shoal: warning: saba is for planets that are light: in system 0 'c' has 0.37 "*) ;;
+    *) wrong "no warning: $err" ;; esac
+end
+
 begin cli_events
 run 0 run "$configs/scattering.cfg" sample.count=24 run.t_end=3000 run.engine=cpu output.file=scattering.h5 --no-plot
 fewer=$(printf '%s\n' "$out" | awk '/^fewer bodies/ { print $3 }')

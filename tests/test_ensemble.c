@@ -84,6 +84,8 @@ static void sizes(void **state)
     assert_null(ensemble);
     assert_int_equal(shoal_ensemble_create(context, 10, 1, &ensemble), SHOAL_E_USAGE);
     assert_int_equal(shoal_ensemble_create(context, 1L << 40, 3, &ensemble), SHOAL_E_USAGE);
+    assert_int_equal(shoal_ensemble_create(context, 2000000000, SHOAL_MAX_BODIES, &ensemble), SHOAL_E_MEMORY);
+    assert_non_null(strstr(shoal_context_message(context), " GB, and this machine has "));
 }
 
 /* Every lane of every chunk: finite, not a body at another's place, `invalid` but for the systems that were set. */

@@ -15,6 +15,7 @@
 #include "core/report/plot.h"
 
 #define STRONG_RADIATION 0.3 /* beta; below it the error of e in 30 steps an orbit is 1 % of it or less */
+#define HEAVY            0.1 /* of the mass of body 0: from there on a planet is no small perturbation */
 
 typedef struct run_options {
     study_words words;
@@ -235,9 +236,37 @@ static void warn_of_forces(const shoal_study *study, FILE *out, const char *befo
     }
 }
 
+/* Planets of stars' masses, as masses in a wrong unit are. Jacobi coordinates suit a binary, too: one such body. */
+static void warn_of_masses(const shoal_study *study, FILE *out, const char *before)
+{
+    const shoal_ensemble *ensemble = study->ensemble;
+    const shoal_propagator *propagator = shoal_propagator_find(study->context, study->options.propagator);
+    if (!propagator || propagator->first_body != 1) {
+        return;
+    }
+    const bool jacobi = strcmp(propagator->name, "mvs_jacobi") == 0 || strcmp(propagator->name, "saba") == 0;
+    for (long s = 0; s < ensemble->n_systems; ++s) {
+        const double star = *shoal_ensemble_body(ensemble, 0, SHOAL_M, s);
+        const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
+        for (int b = 1, n_heavy = 0; b < n_live && !shoal_ensemble_is_invalid(ensemble, s); ++b) {
+            const double part = *shoal_ensemble_body(ensemble, b, SHOAL_M, s) / star;
+            n_heavy += part > HEAVY;
+            if (n_heavy > jacobi) {
+                fprintf(out,
+                        "%s%s is for planets that are light: in system %ld '%s' has %.2g of the mass of '%s'; masses "
+                        "are in %s; compare with gauss_radau\n",
+                        before, propagator->name, ensemble->id[s], study->body_name[b], part, study->body_name[0],
+                        study->units.mass_name);
+                return;
+            }
+        }
+    }
+}
+
 void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
     warn_of_forces(study, out, before);
+    warn_of_masses(study, out, before);
     if (study->findings.n_invalid > 0) {
         fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
                 study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/ensemble/ensemble.h"
 
@@ -139,8 +140,17 @@ shoal_status shoal_ensemble_create_by(shoal_context *context, int n_threads, lon
         return shoal_fail(context, SHOAL_E_USAGE, "n_bodies = %d: a system holds 2 to %d bodies", n_bodies,
                           SHOAL_MAX_BODIES);
 
-    shoal_ensemble *made = calloc(1, sizeof *made);
-    if (!made)
+    shoal_ensemble *made = NULL;
+    const double needed = (double)n_systems *
+                          (double)(sizeof(double) * (size_t)(n_bodies * SHOAL_QUANTITIES + SHOAL_SYS_FIELDS) +
+                                   sizeof *made->id + sizeof *made->time + sizeof *made->energy_start +
+                                   sizeof *made->energy_jump + sizeof *made->centre + sizeof *made->dt);
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (needed > there) /* a system that lends more than it has would end the process later */
+        return shoal_fail(context, SHOAL_E_MEMORY,
+                          "no memory for %ld systems of %d bodies: they need %.3g GB, and this machine has %.3g GB",
+                          n_systems, n_bodies, needed / 1e9, there / 1e9);
+    if (!(made = calloc(1, sizeof *made)))
         goto fail;
     made->context = context;
     made->n_systems = n_systems;

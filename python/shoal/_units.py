@@ -41,6 +41,8 @@ class Units:
     of_rebound: tuple[str, ...] | None = None
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"units = {text!r}: expected a text like 'AU, Msun, yr'")
         context, factors = Context(), (ctypes.c_double * 4)()
         context.check(C.shoal_unit_factors(context.address, text.encode(), factors))
         self.text = text
@@ -82,6 +84,8 @@ class Units:
             for name, power in powers.items():
                 numbers = numbers * math.pow(getattr(in_days, name) / getattr(self, name), power)
             return numbers
+        if np.asarray(value).dtype.kind in "SU":
+            raise InputError(f"{value!r}: expected a number of {dimension or 'no unit'}, or an array of numbers")
         numbers = np.asarray(value, dtype=np.float64)
         return numbers * angle if dimension == "angle" and angle != 1.0 else numbers
 

@@ -122,7 +122,7 @@ def integrate(
     propagator : str or dict
         Its name, or ``{"name": "saba", "scheme": "8,4,4"}``. ``shoal list`` has all.
     dt : float, optional
-        Step; the first one of an adaptive propagator [time].
+        Step; the first one of an adaptive propagator [time]. Above 0; below it only where `t_end` is before the start.
     steps_per_orbit : float, optional
         In the place of `dt`: the step is the shortest period of each system over this.
     times : array_like, optional
@@ -156,6 +156,9 @@ def integrate(
     if dt is not None and steps_per_orbit is not None:
         raise InputError(f"dt = {dt} and steps_per_orbit = {steps_per_orbit}: expected one of them")
     begin, last = _span(ensemble, float(units.plain(t_end, "time")))
+    step = None if dt is None else float(units.plain(dt, "time"))
+    if step is not None and not (step > 0 or (step < 0 and last < begin)):
+        raise InputError(f"dt = {dt}: expected a number > 0")
     wanted = np.atleast_1d(units.plain(times, "time"))
     _check_times(wanted, begin, last, units.name("time"))
     made = Made(ensemble)

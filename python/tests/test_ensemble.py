@@ -110,6 +110,17 @@ def test_mistakes_are_told():
         shoal.Ensemble.from_elements(m=np.ones((3, 2)), a=np.ones((4, 1)))
     with pytest.raises(shoal.InputError, match="Msun"):
         two_planets(units="AU, Msum, yr")
+    with pytest.raises(shoal.InputError, match=r"units = .*expected a text"):
+        two_planets(units=("AU", "Msun", "yr"))
+    with pytest.raises(shoal.InputError, match="l = 180: expected at most 2 pi radians, or angles = 'degrees'"):
+        two_planets(l=[2.0, 180.0])
+    assert two_planets(l=[2.0, 180.0], angles="radians").n_invalid == 0
+    for dt in (-0.1, 0.0, math.nan):
+        with pytest.raises(shoal.InputError, match=r"dt = .*expected a number > 0"):
+            shoal.integrate(two_planets(), 10.0, dt=dt)
+    assert (shoal.integrate(two_planets(), -1.0, dt=-0.1)["steps"] == 10).all()
+    with pytest.raises(shoal.InputError, match="'10': expected a number of time"):
+        shoal.integrate(two_planets(), "10", dt=0.1)
     with pytest.raises(shoal.InputError, match="jacobi"):
         two_planets(frame="jakobi")
     with pytest.raises(shoal.InputError, match=r"bodies, 7"):

@@ -20,7 +20,7 @@ typedef struct query_options {
     const char *log;   /* of which monitor */
     shoal_query query;
     shoal_selection of;
-    char *columns;     /* of the first file */
+    char *columns;     /* of the table or the log of the first file */
     shoal_units units; /* of the first file */
 } query_options;
 
@@ -183,28 +183,29 @@ static shoal_status check_units(shoal_context *context, const shoal_units *units
                       first->mass_name, first->time_name, first->G);
 }
 
-/* The systems table of several files has one heading, too: refuse a file whose columns are not those of the first.
- * *columns: what they are, NULL before the first file; malloc'd. */
-static shoal_status check_columns(shoal_context *context, const shoal_result *result, char **columns)
+/* A table of several files has one heading, too: refuse a file whose columns, or their units, are not those of the
+ * first. *first: what they are, NULL before the first file; malloc'd. */
+static shoal_status check_columns(shoal_context *context, int n, const shoal_column *columns, char **first)
 {
     shoal_status status = SHOAL_OK;
     char *names = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&names, &size);
 
-    for (int c = 0; out && c < result->n_columns; ++c) {
-        fprintf(out, ",%s", result->columns[c].name);
+    for (int c = 0; out && c < n; ++c) {
+        const char *unit = columns[c].unit;
+        fprintf(out, "%s%s%s%s%s", c ? "," : "", columns[c].name, *unit ? " [" : "", unit, *unit ? "]" : "");
     }
     if (!out || fclose(out) != 0) {
         return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     }
-    if (!*columns) {
-        *columns = names;
+    if (!*first) {
+        *first = names;
         return SHOAL_OK;
     }
-    if (strcmp(*columns, names) != 0) {
-        status = shoal_fail(context, SHOAL_E_USAGE, "its columns (%s) are not those of the first file (%s)",
-                            names + (*names == ','), *columns + (**columns == ','));
+    if (strcmp(*first, names) != 0) {
+        status = shoal_fail(context, SHOAL_E_USAGE, "its columns (%s) are not those of the first file (%s)", names,
+                            *first);
     }
     free(names);
     return status;
@@ -262,8 +263,11 @@ static int query_file(shoal_context *context, const char *name, query_options *o
                                                                : failed_input(context, status);
     }
     status = check_units(context, &result->units, &options->units);
+    const shoal_log *log = options->log ? shoal_result_log(result, options->log) : NULL;
     if (status == SHOAL_OK && options->table) {
-        status = check_columns(context, result, &options->columns);
+        status = check_columns(context, result->n_columns, result->columns, &options->columns);
+    } else if (status == SHOAL_OK && log) { /* without it, query_result has the message */
+        status = check_columns(context, log->n_columns, log->columns, &options->columns);
     }
     if (status == SHOAL_OK && !heading && !(out = open_memstream(&text, &size))) {
         status = shoal_fail(context, SHOAL_E_MEMORY, "out of memory");

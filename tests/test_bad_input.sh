@@ -204,6 +204,8 @@ printf '%s\n' "$radians" 'data = ( { name = "k"; kind = "velocity"; file = "pa.t
     'fit = { walkers = 8; };' >angle.cfg
 row draws_too_far_apart 2 'angle.cfg: fit.steps = 20000: expected at least 8 times fit.thin = 30000' \
     fit angle.cfg fit.walkers=10 fit.thin=30000
+row fitted_over_the_study 2 'angle.cfg: is there and no result file: it is not replaced' fit angle.cfg fit.walkers=10 \
+    fit.file=angle.cfg --force --quiet
 row too_few_walkers 2 'angle.cfg:8: fit.walkers = 8: expected at least 10, two for each parameter' fit angle.cfg
 rm -f angle.cfg pa.txt
 config word_without_quotes 10 'integrator = { name = "saba"; dt = 0.02; scheme = 4; };' \

@@ -235,7 +235,14 @@ run 2 query study.h5 in_days.h5
 case $err in *"in_days.h5: its units (AU, Msun, d, "*") are not those of the first file (AU, Msun, yr"*) ;; *) wrong \
     "two units: $err" ;; esac
 run 2 query study.h5 other.h5 --systems-table
-case $err in "shoal: "*other.h5*c.a,c.e*) ;; *) wrong "tables of different columns: $err" ;; esac
+case $err in "shoal: "*other.h5*"c.a [AU],c.e"*) ;; *) wrong "tables of different columns: $err" ;; esac
+for angles in degrees radians; do
+    run 0 run study.cfg output.file=$angles.h5 angles=\"$angles\" --quiet \
+        'sweep=({ body = "c"; parameter = "l"; from = 0.0; to = 1.0; count = 2; })' run.t_end=1
+done
+run 2 query degrees.h5 radians.h5 --systems-table
+case $err in *"radians.h5: its columns (c.l [rad]"*") are not those of the first file (c.l [deg]"*) ;; *) wrong \
+    "degrees and radians in one table: $err" ;; esac
 cat >ids.csv <<'END'
 system,body,name,m,x,y,z,vx,vy,vz
 7,0,star,1,0,0,0,0,0,0
@@ -571,6 +578,21 @@ if command -v gnuplot >/dev/null 2>&1; then
     run 0 plot study.h5 --column t_stop --png map.png
     [ "$(head -c 4 map.png | tail -c 3)" = PNG ] || wrong "map.png is no picture"
     refused 2 "no_such_column" plot study.h5 --column no_such_column --png other.png
+    # by a name that was not given, only a picture of shoal is replaced
+    run 0 plot study.h5 --kind ends
+    run 0 plot study.h5 --kind ends
+    printf mine >study_ends.png
+    cp study_ends.png study.png
+    run 2 plot study.h5 --kind ends
+    case $err in *"study_ends.png: is there and no picture of shoal"*) ;; *) wrong "over a picture: $err" ;; esac
+    run 0 run study.cfg --force
+    holds "no map: study.png: is there and no picture of shoal"
+    [ "$(cat study_ends.png study.png)" = minemine ] || wrong "pictures of others are gone"
+    run 0 plot study.h5 --kind ends --output study_ends.png
+    rm study.png
+    run 0 run study.cfg --force
+    run 0 run study.cfg --force
+    holds "map            study.png"
 else
     refused 3 "gnuplot" plot study.h5 --column t_stop --png other.png
 fi

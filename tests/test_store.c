@@ -5,6 +5,7 @@
  */
 #include "result_fixture.h"
 #include "core/report/report.h"
+#include "core/result/h5.h"
 
 #include <hdf5.h>
 #include <limits.h>
@@ -508,6 +509,37 @@ static void checksum(void **state)
     shoal_result_destroy(&result);
 }
 
+/* A result gives way to another one, a damaged one or one of an older version, too; no other file does, not even HDF5. */
+static void spares_what_is_not_ours(void **state)
+{
+    const fixture *at = *state;
+    shoal_result *result = fixture_result(at->context, 5, 3);
+    const char *const formats[] = {NULL, "somebody's"};
+    size_t size;
+    assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_OK);
+    assert_int_equal(shoal_store_write(at->context, at->path, result), SHOAL_OK);
+    assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_OK);
+    unsigned char *bytes = slurp(at->path, &size);
+    spill(at->path, bytes, size / 2);
+    assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_OK);
+    spill(at->path, bytes, size);
+    unsign(at->path);
+    assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_OK);
+    spill(at->path, bytes, 4);
+    assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_E_INPUT);
+    for (int i = 0; i < SHOAL_COUNT(formats); i++) {
+        shoal_h5 h5;
+        assert_int_equal(shoal_h5_create(at->context, at->path, H5F_LIBVER_EARLIEST, 4096, &h5), SHOAL_OK);
+        const shoal_status status = formats[i] ? shoal_h5_put_text(&h5, "/", "format", formats[i]) : SHOAL_OK;
+        assert_int_equal(shoal_h5_save(&h5, status), SHOAL_OK);
+        assert_true(shoal_store_is(at->path));
+        assert_int_equal(shoal_store_spare(at->context, at->path), SHOAL_E_INPUT);
+        assert_message(at, "is there and no result file: it is not replaced");
+    }
+    free(bytes);
+    shoal_result_destroy(&result);
+}
+
 static void query_times(void **state)
 {
     const fixture *at = *state;
@@ -644,11 +676,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(round_trip),    TEST(many_threads), TEST(describes_itself), TEST(journal_instead),
-        TEST(systems_alone), TEST(damage),       TEST(not_a_result),     TEST(wrong_datasets),
-        TEST(failed_writes), TEST(query_states), TEST(query_times),      TEST(query_systems),
-        TEST(query_events),  TEST(query_logs),   TEST(query_refusals),   TEST(query_orbits_without_a_star),
-        TEST(checksum),
+        TEST(round_trip),       TEST(many_threads),
+        TEST(describes_itself), TEST(journal_instead),
+        TEST(systems_alone),    TEST(damage),
+        TEST(not_a_result),     TEST(wrong_datasets),
+        TEST(failed_writes),    TEST(query_states),
+        TEST(query_times),      TEST(query_systems),
+        TEST(query_events),     TEST(query_logs),
+        TEST(query_refusals),   TEST(query_orbits_without_a_star),
+        TEST(checksum),         TEST(spares_what_is_not_ours),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -149,6 +149,7 @@ static shoal_status begin_picture(shoal_context *context, const char *file, cons
     }
     if (!options->picture && asprintf(name, "%.*s_%s.png", shoal_name_stem(file), file, kind) >= 0) {
         options->picture = *name;
+        options->spares = true;
     }
     return SHOAL_OK;
 }
@@ -259,6 +260,7 @@ static int plot_file(shoal_context *context, const char *file, const plot_option
         options.width = isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0;
         if (!missing && !options.picture) {
             options.picture = name = default_name(file, kind);
+            options.spares = true;
         }
         status = shoal_plot(context, result, &options, stdout);
     }

@@ -406,6 +406,7 @@ static void plot_run(shoal_context *context, const shoal_result *result, const c
     char *png = shoal_plot_missing() ? NULL : picture_name(file);
     const shoal_plot_options options = {
         .picture = png,
+        .spares = true,
         .terminal = isatty(STDOUT_FILENO),
         .colour = terminal_colour(),
         .width = terminal_width(STDOUT_FILENO),

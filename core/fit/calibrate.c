@@ -271,9 +271,12 @@ static shoal_status calibrate(shoal_calibration *c, bool force, shoal_calibratio
 {
     shoal_context *context = c->study->context;
     team t = {.calibration = c, .journal.file = -1};
+    shoal_status status = shoal_store_spare(context, c->output);
+    if (status)
+        return status;
     if (force && unlink(c->journal) != 0 && errno != ENOENT)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be removed: %s", c->journal, shoal_why());
-    shoal_status status = take_file(c, force);
+    status = take_file(c, force);
     if (!status)
         status = shoal_records_open(context, c->journal, c->ranks.text, take, c, &t.journal);
     c->n_known = c->n_done;

@@ -300,11 +300,14 @@ void shoal_fit_copy_release(shoal_fit *copy)
     shoal_context_destroy(&copy->target.context);
 }
 
-/* Refuse to replace a file that no journal is of; with force the journal goes. */
+/* Refuse to replace a file that no journal is of, or that is not ours; with force the journal goes. */
 static shoal_status check_output(const shoal_fit *fit, bool force)
 {
     shoal_context *context = fit->study->context;
     struct stat about;
+    const shoal_status status = shoal_store_spare(context, fit->output);
+    if (status)
+        return status;
     if (force && unlink(fit->journal) != 0 && errno != ENOENT)
         return shoal_fail(context, SHOAL_E_FILE, "%s: cannot be removed: %s", fit->journal, shoal_why());
     if (!force && stat(fit->output, &about) == 0 && stat(fit->journal, &about) != 0)

@@ -733,12 +733,47 @@ static void complaint(FILE *errors, char *text, size_t size)
     text[used] = '\0';
 }
 
-/* The picture goes to a temporary name beside its own and is renamed when it is complete. */
-static shoal_status draw_picture(shoal_context *context, FILE *script, const char *path)
+/* How a PNG ends, and one of ours: with a text chunk "Software", "shoal" before its end; each chunk has its length, its
+ * type, what is in it, its CRC. */
+#define PNG_END "\0\0\0\0IEND\xae\x42\x60\x82"
+static const char png_end[] = PNG_END, our_end[] = "\0\0\0\x0etEXtSoftware\0shoal"
+                                                   "\x93\xdb\xa4\xf9" PNG_END;
+
+/* Whether an open file ends so. */
+static bool file_ends_in(int file, const char *end, size_t n)
+{
+    char tail[sizeof our_end];
+    const off_t size = lseek(file, 0, SEEK_END);
+
+    return size >= (off_t)n && pread(file, tail, n, size - (off_t)n) == (ssize_t)n && memcmp(tail, end, n) == 0;
+}
+
+/* Say in a PNG that it is ours. */
+static bool sign_png(int file)
+{
+    const off_t end = lseek(file, 0, SEEK_END) - (off_t)(sizeof png_end - 1);
+
+    return pwrite(file, our_end, sizeof our_end - 1, end) == (ssize_t)sizeof our_end - 1;
+}
+
+/* Whether the name is free, or that of a picture of ours. */
+static bool is_spare(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const bool spare = file < 0 ? errno == ENOENT : file_ends_in(file, our_end, sizeof our_end - 1);
+
+    if (file >= 0) {
+        close(file);
+    }
+    return spare;
+}
+
+/* The picture goes to a temporary name beside its own and is renamed when it is complete. spares: only in the place of
+ * a picture of ours */
+static shoal_status draw_picture(shoal_context *context, FILE *script, const char *path, bool spares)
 {
     const bool pdf = shoal_plot_is_pdf(path);
     const char *const signature = pdf ? "%PDF-" : "\x89PNG\r\n\x1a\n";
-    const char *const last = pdf ? "%%EOF\n" : "IEND\xae\x42\x60\x82";
     shoal_status status = SHOAL_OK;
     FILE *errors = tmpfile();
     char *temporary = NULL;
@@ -746,6 +781,10 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
 
     if (shoal_not_a_file(path)) {
         status = shoal_fail(context, SHOAL_E_FILE, "%s: is there and not a file", path);
+        goto done;
+    }
+    if (spares && !is_spare(path)) {
+        status = shoal_fail(context, SHOAL_E_INPUT, "%s: is there and no picture of shoal: it is not replaced", path);
         goto done;
     }
     if (!errors) {
@@ -767,13 +806,11 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
                             exit_code < 0 ? "could not be started" : "failed", why[0] ? why : "no picture");
         goto done;
     }
-    char tail[8];
-    const off_t end = lseek(picture, 0, SEEK_END);
-    const size_t length = strlen(last);
-    if (pread(picture, tail, length, end - (off_t)length) != (ssize_t)length || memcmp(tail, last, length) != 0) {
+    if (!(pdf ? file_ends_in(picture, "%%EOF\n", 6)
+              : file_ends_in(picture, png_end, sizeof png_end - 1) && sign_png(picture))) {
         status = shoal_fail(context, SHOAL_E_FILE,
                             "%s: only a part of the picture (%ld bytes) could be written: is the disk full?", path,
-                            (long)end);
+                            (long)lseek(picture, 0, SEEK_END));
         goto done;
     }
 done:
@@ -800,7 +837,7 @@ shoal_status shoal_plot_draw(shoal_context *context, FILE *script, const shoal_p
             fwrite(block, 1, n, out);
         }
     } else {
-        status = draw_picture(context, script, options->picture);
+        status = draw_picture(context, script, options->picture, options->spares);
     }
     fclose(script);
     return status;

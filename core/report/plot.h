@@ -14,6 +14,7 @@ typedef struct shoal_plot_options {
     const char *column; /* NULL: the first monitor column that is a chaos indicator, else t_stop; pairs: NAME,NAME... */
     int64_t system;     /* id of the system to draw, -1 = the first, or all */
     const char *picture; /* file to write, .pdf or PNG, NULL = none */
+    bool spares;         /* refuse to replace a picture that is not ours */
     bool script;         /* print the gnuplot script instead */
     bool terminal;       /* draw a preview in text */
     bool colour;         /* ANSI colours */

@@ -716,6 +716,17 @@ bool shoal_h5_begins(const void *begin)
     return memcmp(begin, hdf5_signature, SIGNATURE) == 0 || memcmp(begin, block_magic, SIGNATURE) == 0;
 }
 
+bool shoal_h5_has_block(const char *path)
+{
+    char begin[SIGNATURE] = "";
+    FILE *file = shoal_not_a_file(path) ? NULL : fopen(path, "rb");
+    const bool found = file && fread(begin, 1, sizeof begin, file) == sizeof begin &&
+                       memcmp(begin, block_magic, SIGNATURE) == 0;
+    if (file)
+        fclose(file);
+    return found;
+}
+
 void shoal_h5_close(shoal_h5 *h5)
 {
     if (h5->file < 0)

@@ -666,12 +666,28 @@ bool shoal_store_is(const char *path)
     return found;
 }
 
+/* Whether shoal wrote this file: results, posteriors, calibrations. The block of ours is enough, whatever is damaged
+ * behind it; files of older versions have no block. */
+static bool is_ours(const char *path)
+{
+    shoal_h5 h5;
+    char format[32] = "";
+    if (shoal_h5_has_block(path))
+        return true;
+    if (!shoal_store_is(path) || shoal_h5_open(NULL, path, &h5))
+        return false;
+    const bool found = shoal_h5_has_attribute(&h5, "/", "format") &&
+                       !shoal_h5_get_word(&h5, "/", "format", format, sizeof format);
+    shoal_h5_close(&h5);
+    return found && strncmp(format, "shoal ", 6) == 0;
+}
+
 shoal_status shoal_store_spare(shoal_context *context, const char *path)
 {
     struct stat about;
     if (shoal_not_a_file(path))
         return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and not a file", path);
-    if (shoal_store_is(path) || (stat(path, &about) == 0 && about.st_size == 0))
+    if (stat(path, &about) != 0 || about.st_size == 0 || is_ours(path))
         return SHOAL_OK;
     return shoal_fail(context, SHOAL_E_INPUT, "%s: is there and no result file: it is not replaced", path);
 }

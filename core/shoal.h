@@ -130,8 +130,8 @@ shoal_status shoal_unit_factors(shoal_context *context, const char *units, doubl
  *   context    in   NULL: those of plugins are not known
  *   plug       in   its name
  *   i          in   0, 1, ...
- *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "" (a number),
- *                   "body" (an index) or "choice" (a word); NULL: not asked for
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angular velocity", "angle", "" (a
+ *                   number), "body" (an index) or "choice" (a word); NULL: not asked for
  *   returns         NULL after the last one, or if there is no plug of that name
  */
 const char *shoal_plug_setting(const shoal_context *context, const char *plug, int i, const char **dimension);
@@ -626,8 +626,8 @@ shoal_status shoal_plan_get_column(shoal_plan *plan, const char *column, long fi
  * shoal_plan_column_name: which columns there are.
  *   monitor    in   NULL: those of shoal_plan_get_column; the name of a monitor that logs: those of shoal_plan_get_log
  *   i          in   0, 1, ...
- *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angle", "body" or "" (a number);
- *                   NULL: not asked for
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angular velocity", "angle",
+ *                   "body" or "" (a number); NULL: not asked for
  *   returns         NULL after the last one; valid until the next call with this plan
  */
 const char *shoal_plan_column_name(shoal_plan *plan, const char *monitor, int i, const char **dimension);

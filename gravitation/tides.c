@@ -12,7 +12,7 @@ static const shoal_parameter parameters[tides_PARAMETERS] = {
     [TIDES_K2] = {"k2", SHOAL_REAL, "", NAN, 0, 1.5, NULL,
                   "its potential Love number of degree 2 (twice the apsidal motion constant)"},
     [TIDES_TAU] = {"tau", SHOAL_REAL, "time", NAN, 0, 1e200, NULL, "its time lag; 0: no dissipation"},
-    [TIDES_SPIN] = {"spin", SHOAL_REAL, "frequency", 0, -1e200, 1e200, NULL, "its angular velocity in radians, kept"},
+    [TIDES_SPIN] = {"spin", SHOAL_REAL, "angular velocity", 0, -1e200, 1e200, NULL, "its angular velocity, kept"},
     [TIDES_AXIS] = SHOAL_AXIS_PARAMETERS("its axis of rotation"),
 };
 

@@ -16,8 +16,9 @@
 
 static const shoal_parameter parameters[frequency_PARAMETERS] = {
     [FREQUENCY_BODY] = {"body", SHOAL_BODY, "", -1, -1, 1e6, NULL, "whose orbit (default: the last)"},
-    [FREQUENCY_OF] = {"of", SHOAL_CHOICE, "", FREQUENCY_OF_LONGITUDE, 0, 2, "longitude|pericentre|node",
-                      "exp(i lambda), with the proper mean motion; e exp(i varpi); sin(i/2) exp(i Omega)"},
+    [FREQUENCY_OF] =
+        {"of", SHOAL_CHOICE, "", FREQUENCY_OF_LONGITUDE, 0, 2, "longitude|pericentre|node",
+         "exp(i lambda), with the proper mean motion; e exp(i varpi); sin(i/2) exp(i Omega) (i > 90 deg: cos(i/2))"},
     [FREQUENCY_ELEMENTS] = {"elements", SHOAL_CHOICE, "", 0, 0, 1, "jacobi|astrocentric", "what the orbit refers to"},
     [FREQUENCY_EVERY] = {"every", SHOAL_INTEGER, "", 1, 1, 1e9, NULL,
                          "look at every so-many-th step: more than twice in a period, 1100 times in the run"},
@@ -174,10 +175,11 @@ static double drift(const double *record, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"frequency", "frequency", "leading frequency of a body's orbit in the first half of the run", first,
-     SHOAL_OF_EACH},
-    {"frequency_second", "frequency", "the same in the second half", second, SHOAL_OF_EACH},
-    {"frequency_amplitude", "", "amplitude of that line in the first half, of exp(i lambda), e or sin(i/2)", size,
+    {"frequency", "angular velocity",
+     "leading frequency of a body's orbit in the first half of the run, radians per time", first, SHOAL_OF_EACH},
+    {"frequency_second", "angular velocity", "the same in the second half", second, SHOAL_OF_EACH},
+    {"frequency_amplitude", "",
+     "amplitude of that line in the first half, of exp(i lambda), e or sin(i/2) (i > 90 deg: cos(i/2))", size,
      SHOAL_OF_EACH},
     {"log_frequency_drift", "", "log10 |df / f|, of the change of the frequency from one half to the other", drift,
      SHOAL_OF_EACH},

@@ -41,10 +41,12 @@ static double first_half(const double *slots, const double *p)
 
 static const shoal_monitor_column columns[] = {
     {"mean_motion_drift", "",
-     "relative change of the mean motion between the halves of the run, |n2 - n1| / n1; empty where the second half is "
-     "cut short",
+     "relative change of the mean motion between the halves of the run, |n2 - n1| / n1 (1: unbound since); empty where "
+     "the second half is cut short",
      drift, SHOAL_OF_SYSTEM},
-    {"mean_motion", "frequency", "mean motion averaged over the first half of the run", first_half, SHOAL_OF_SYSTEM},
+    {"mean_motion", "angular velocity",
+     "mean motion, radians per time, averaged over the first half of the run, or what there is of it; unbound: 0",
+     first_half, SHOAL_OF_SYSTEM},
 };
 
 const shoal_monitor shoal_monitor_mean_motion_drift = {

@@ -98,6 +98,10 @@ static void factors(void **state)
     assert_true(shoal_units_factor(&units, "time") == units.time);
     assert_close(shoal_units_factor(&units, "velocity"), units.length / units.time, 1e-15);
     assert_close(shoal_units_factor(&units, "frequency") * units.time, 1.0, 1e-15);
+    assert_true(shoal_units_factor(&units, "angular velocity") == shoal_units_factor(&units, "frequency"));
+    char name[SHOAL_UNIT_SIZE];
+    assert_string_equal(shoal_units_name(&units, "angular velocity", name), "rad/h");
+    assert_string_equal(shoal_units_name(&units, "frequency", name), "1/h");
     assert_true(shoal_units_factor(&units, "angle") == 1.0 && shoal_units_factor(&units, "") == 1.0);
     assert_true(isnan(shoal_units_factor(&units, "lenght")));
 }

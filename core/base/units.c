@@ -250,7 +250,7 @@ double shoal_units_factor(const shoal_units *units, const char *dimension)
         return units->time;
     if (strcmp(dimension, "velocity") == 0)
         return units->length / units->time;
-    if (strcmp(dimension, "frequency") == 0)
+    if (strcmp(dimension, "frequency") == 0 || strcmp(dimension, "angular velocity") == 0)
         return 1.0 / units->time;
     if (strcmp(dimension, "m/s") == 0)
         return inner_time_s() / AU_M;
@@ -266,9 +266,13 @@ const char *shoal_units_name(const shoal_units *units, const char *dimension, ch
     const struct {
         const char *dimension, *numerator, *denominator;
     } names[] = {
-        {"length", units->length_name, NULL}, {"velocity", units->length_name, units->time_name},
-        {"mass", units->mass_name, NULL},     {"frequency", "1", units->time_name},
-        {"time", units->time_name, NULL},     {"m/s", "m/s", NULL},
+        {"length", units->length_name, NULL},
+        {"velocity", units->length_name, units->time_name},
+        {"mass", units->mass_name, NULL},
+        {"frequency", "1", units->time_name},
+        {"time", units->time_name, NULL},
+        {"angular velocity", "rad", units->time_name},
+        {"m/s", "m/s", NULL},
         {"g/cm^3", "g/cm^3", NULL},
     };
     name[0] = '\0';

@@ -43,7 +43,7 @@ void shoal_table_move_system(shoal_table *table, long to, long from)
 
 void shoal_table_convert_columns(shoal_table *table, const shoal_units *to)
 {
-    static const char *const dimensions[] = {"length", "mass", "time", "velocity", "frequency"};
+    static const char *const dimensions[] = {"length", "mass", "time", "velocity", "frequency", "angular velocity"};
     for (int c = 0; c < table->n_columns; c++) {
         shoal_column *column = &table->columns[c];
         char name[SHOAL_UNIT_SIZE];

@@ -20,6 +20,7 @@ _ASKED = {
     "time": ("d", {"time": 1}),
     "velocity": ("AU / d", {"length": 1, "time": -1}),
     "frequency": ("1 / d", {"time": -1}),
+    "angular velocity": ("rad / d", {"time": -1}),
     "angle": ("rad", {}),
     "": ("", {}),
 }
@@ -58,6 +59,7 @@ class Units:
             "time": self.time,
             "velocity": self.length / self.time,
             "frequency": 1 / self.time,
+            "angular velocity": 1 / self.time,
         }.get(dimension, 1.0)
 
     def name(self, dimension: str) -> str:
@@ -69,6 +71,7 @@ class Units:
             "time": time,
             "velocity": f"{length}/{time}",
             "frequency": f"1/{time}",
+            "angular velocity": f"rad/{time}",
             "angle": "rad",
         }.get(dimension, "")
 

@@ -927,6 +927,21 @@ run 0 explain stop_on_ejection.r_max
 holds "a parameter of the monitor stop_on_ejection"
 run 0 explain min_separation
 holds "a column of the monitor closest_approach"
+for word in frequency mean_motion tides.spin; do
+    run 0 explain $word
+    holds "rad/yr"
+done
+# every column that query prints
+run 0 run study.cfg 'monitors=({ name = "closest_approach"; }, { name = "element_range"; },
+    { name = "transits"; }, { name = "frequency"; bodies = "all"; }, { name = "megno"; })' \
+    output.file=all_columns.h5 -q
+run 0 query all_columns.h5 --systems-table --systems 0
+[[ $out == *frequency_amplitude_c* && $out == *transits_b* && $out == *c.a* ]] || wrong "columns: $out"
+for word in $(printf '%s\n' "$out" | head -n 1 | tr , ' ') closest_b_c m_a dE; do run 0 explain "$word"; done
+run 0 explain frequency_amplitude_c
+holds "frequency_amplitude, a column of the monitor frequency"
+run 0 explain n_final
+holds "n_final, a column of the table of systems: bodies left at the end"
 refused 2 hermite4 explain hermit4
 refused 2 "" explain stop_on_ejection.r_mix
 run 0 info

@@ -83,25 +83,31 @@ static const char *column_ends(const shoal_monitor *plug, int column)
                                                                                       : "_BODY";
 }
 
-static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)
+/* " [yr]", and the end of the line */
+static void end_with_unit(const shoal_config *config, const char *dimension, FILE *out)
 {
     char unit[SHOAL_UNIT_SIZE];
+    shoal_config_unit(config, dimension, unit);
+    fprintf(out, "%s%s%s\n", *unit ? " [" : "", unit, *unit ? "]" : "");
+}
+
+static void explain_monitor(const shoal_config *config, const shoal_monitor *plug, FILE *out)
+{
     print_head("monitor", plug->name, plug->doc, plug->reference, out);
     print_rows(config, plug->parameters, plug->n_parameters, out);
     if (plug->n_columns)
         fputs("columns:\n", out);
     for (int i = 0; i < plug->n_columns; i++) {
-        shoal_config_unit(config, plug->columns[i].dimension, unit);
         char name[SHOAL_COLUMN_SIZE];
         snprintf(name, sizeof name, "%s%s", plug->columns[i].name, column_ends(plug, i));
-        fprintf(out, "  %-16s %s%s%s%s\n", name, plug->columns[i].doc, *unit ? " [" : "", unit, *unit ? "]" : "");
+        fprintf(out, "  %-16s %s", name, plug->columns[i].doc);
+        end_with_unit(config, plug->columns[i].dimension, out);
     }
     if (plug->n_log)
         fputs("logs, beside the system and the time:\n", out);
     for (int i = 0; i < plug->n_log; i++) {
-        shoal_config_unit(config, plug->log[i].dimension, unit);
-        fprintf(out, "  %-16s %s%s%s%s\n", plug->log[i].name, plug->log[i].doc, *unit ? " [" : "", unit,
-                *unit ? "]" : "");
+        fprintf(out, "  %-16s %s", plug->log[i].name, plug->log[i].doc);
+        end_with_unit(config, plug->log[i].dimension, out);
     }
 }
 
@@ -159,6 +165,63 @@ static void explain_key(const shoal_config *config, const shoal_key *key, FILE *
                  key->row.name);
         explain_section(config, name, out);
     }
+}
+
+/* Whether a name is that of a monitor's column, by itself or, as query prints it, with the bodies that it is of. */
+static bool is_column(const shoal_monitor *plug, int column, const char *name)
+{
+    const size_t n = strlen(plug->columns[column].name);
+    const bool has_bodies = plug->columns[column].of == SHOAL_OF_EACH &&
+                            (plug->parts != SHOAL_ONE_PART || plug->parts_for);
+    return strncmp(name, plug->columns[column].name, n) == 0 &&
+           (!name[n] || (has_bodies && name[n] == '_' && name[n + 1]));
+}
+
+/* The column that a name means, of the monitor of that number: the longest that fits. -1: none */
+static int find_column(const shoal_plugs *plugs, const char *name, int *monitor)
+{
+    int found = -1;
+    size_t longest = 0;
+    for (int i = 0; plugs->monitors[i]; i++)
+        for (int c = 0; c < plugs->monitors[i]->n_columns; c++) {
+            const size_t n = strlen(plugs->monitors[i]->columns[c].name);
+            if (n > longest && is_column(plugs->monitors[i], c, name)) {
+                longest = n;
+                found = c;
+                *monitor = i;
+            }
+        }
+    return found;
+}
+
+/* A column of what `shoal query` prints: of every result, of a monitor, or one that is swept, BODY.KEY. */
+static bool explain_column(const shoal_config *config, const char *name, FILE *out)
+{
+    const shoal_plugs *plugs = shoal_plugs_of(config->context);
+    const char *dot = strrchr(name, '.');
+    int monitor;
+    const int column = find_column(plugs, name, &monitor);
+    bool found = false;
+    for (int f = 0; f < shoal_result_n_fields; f++) {
+        const shoal_field *field = &shoal_result_fields[f];
+        if (!field->csv || strcmp(field->csv, name) != 0)
+            continue;
+        found = fprintf(out, "%s, a column of the table of %s: %s", name,
+                        field->when & SHOAL_FIELD_EVENT ? "events" : "systems", field->doc) > 0;
+        end_with_unit(config, field->dimension, out);
+    }
+    if (column >= 0) {
+        const shoal_monitor *plug = plugs->monitors[monitor];
+        found = fprintf(out, "%s%s, a column of the monitor %s: %s", plug->columns[column].name,
+                        column_ends(plug, column), plug->name, plug->columns[column].doc) > 0;
+        end_with_unit(config, plug->columns[column].dimension, out);
+    }
+    const shoal_key *key = dot && dot > name ? shoal_key_find("system.bodies", dot + 1) : NULL;
+    if (key) {
+        found = fprintf(out, "%s, a column of a key of a body, swept or drawn\n", name) > 0;
+        print_row(config, key->kind, key->otherwise, &key->row, out);
+    }
+    return found;
 }
 
 /* ---- one big system ---------------------------------------------------------------------------------------------- */
@@ -523,12 +586,7 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, const 
             explain_key(&config, &shoal_keys[i], out);
             found = true;
         }
-    const shoal_monitor *const *monitors = shoal_plugs_of(context)->monitors;
-    for (int i = 0; monitors[i]; i++)
-        for (int c = 0; c < monitors[i]->n_columns; c++)
-            if (strcmp(monitors[i]->columns[c].name, name) == 0)
-                found = fprintf(out, "%s%s, a column of the monitor %s: %s\n", name, column_ends(monitors[i], c),
-                                monitors[i]->name, monitors[i]->columns[c].doc) > 0;
+    found |= explain_column(&config, name, out);
 #define X(NAME, code, word, doc) \
     if (strcmp(name, word) == 0) \
         found = fprintf(out, "%s, an outcome of a system: %s\n", word, doc) > 0;
@@ -538,12 +596,12 @@ shoal_status shoal_help_explain(shoal_context *context, const char *name, const 
         return SHOAL_OK;
     char *nearest = nearest_word(context, name, commands);
     status = nearest ? shoal_fail(context, SHOAL_E_USAGE,
-                                  "explain: %s: expected a plug, a config key, an outcome or a command (did you mean "
-                                  "'%s'?)",
+                                  "explain: %s: expected a plug, a config key, a column, an outcome or a command (did "
+                                  "you mean '%s'?)",
                                   name, nearest)
                      : shoal_fail(context, SHOAL_E_USAGE,
-                                  "explain: %s: expected a plug (`shoal list`), a config key such as run.t_end, an "
-                                  "outcome or a command",
+                                  "explain: %s: expected a plug (`shoal list`), a config key such as run.t_end, a "
+                                  "column, an outcome or a command",
                                   name);
     free(nearest);
     return status;

@@ -8,7 +8,8 @@
  *
  * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
  * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
- * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states.
+ * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states, a
+ * number, or `differs`: nobody knows it then.
  * Columns with a dot in their names are numbers of the systems (columns.c). `column units` has the unit of each of
  * these, or nothing between the commas; without it they are in no unit. States that `shoal query` prints have a column
  * `time` after the name, and empty numbers where nothing is known.
@@ -22,6 +23,7 @@
 #include "core/formats/table.h"
 
 #define COLUMN_UNITS "# column units:"
+#define TIME_DIFFERS "differs"
 
 enum { SYSTEM, BODY, NAME, TIME, M, X, Y, Z, VX, VY, VZ, R, COLUMNS };
 
@@ -200,8 +202,11 @@ static shoal_status read_comment(shoal_table *table, const char *text, double *t
         return shoal_table_fail(table, "epoch", text, "at most %zu characters", sizeof table->epoch - 1);
     if (strcmp(word, "epoch:") == 0)
         snprintf(table->epoch, sizeof table->epoch, "%s", text);
-    if (strcmp(word, "time:") == 0 && !shoal_number(text, time))
-        return shoal_table_fail(table, "time", text, "%s", columns[TIME].wants);
+    if (strcmp(word, "time:") != 0)
+        return SHOAL_OK;
+    table->times_differ = strcmp(text, TIME_DIFFERS) == 0;
+    if (!table->times_differ && !shoal_number(text, time))
+        return shoal_table_fail(table, "time", text, "%s, or " TIME_DIFFERS, columns[TIME].wants);
     return SHOAL_OK;
 }
 
@@ -226,7 +231,7 @@ static shoal_status read_line(shoal_lines *lines, bool times, double time, char 
     while (*n_own >= VZ && strchr(cells[*n_own - 1], '.'))
         --*n_own;
     status = read_heading(table, cells, *n_own, times, column);
-    if (!status && column[TIME] == TIME && !isnan(time))
+    if (!status && column[TIME] == TIME && (!isnan(time) || table->times_differ))
         status = shoal_fail(table->context, SHOAL_E_INPUT,
                             "%s:%ld: expected the column time or the comment '# time: ...', not both", table->path,
                             table->line);
@@ -342,17 +347,18 @@ static void write_column_units(const shoal_table *table, FILE *out)
 shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
 {
     char units[SHOAL_UNITS_TEXT], number[SHOAL_NUMBER_SIZE];
-    bool radii = false, one_time = !isnan(table->systems[0].time);
+    const double time = table->systems[0].time;
+    bool radii = false, differ = table->times_differ;
     for (long i = 0; i < table->n_bodies; i++)
         radii |= table->bodies[i].r > 0;
     for (long s = 0; s < table->n_systems; s++)
-        one_time &= table->systems[s].time == table->systems[0].time;
+        differ |= table->systems[s].time != time && !(isnan(table->systems[s].time) && isnan(time));
     shoal_units_print(&table->units, units);
     fprintf(out, "# units: %s\n", units);
     if (*table->epoch)
         fprintf(out, "# epoch: %s\n", table->epoch);
-    if (one_time)
-        fprintf(out, "# time: %s\n", shoal_number_print(number, table->systems[0].time));
+    if (differ || !isnan(time))
+        fprintf(out, "# time: %s\n", differ ? TIME_DIFFERS : shoal_number_print(number, time));
     for (long s = 0; s < table->n_systems; s++)
         if (*table->systems[s].label)
             fprintf(out, "# system %lld is %s\n", (long long)table->systems[s].id, table->systems[s].label);

@@ -33,6 +33,8 @@ static shoal_status csv_read(shoal_table *table, int n_files, char *const *files
                                 "%s:%ld: system = %lld: expected no empty mass or coordinate", files[0],
                                 table->systems[s].line, (long long)table->systems[s].id);
     }
+    if (!status && table->times_differ)
+        fprintf(options->notes, "the systems of %s are at different times, which it does not say\n", files[0]);
     if (!status && table->units.length == 0) {
         fprintf(options->notes, "%s does not state its units: taken for AU, Msun, yr (--from-units)\n", files[0]);
         status = shoal_units_parse(table->context, "", &table->units);

@@ -103,6 +103,8 @@ shoal_status shoal_table_add_body(shoal_table *table, const char *name, const sh
         return shoal_table_fail(table, "name", name, "a name of at most %d characters", SHOAL_NAME_SIZE - 1);
     if (!shoal_is_plain(name))
         return shoal_table_fail(table, "name", name, "a name without control characters");
+    if (!shoal_is_utf8(name))
+        return shoal_table_fail(table, "name", name, "a name in UTF-8");
     if (!reserve((void **)&table->bodies, table->n_bodies, &table->room_bodies, sizeof *table->bodies) ||
         !reserve((void **)&table->names, table->n_names, &table->room_names, sizeof *table->names))
         return shoal_table_no_memory(table);

@@ -26,6 +26,7 @@ typedef struct shoal_table {
     long line;         /* that is being read; in messages */
     shoal_units units; /* length = 0: the file does not say */
     char epoch[64];    /* what time zero is */
+    bool times_differ; /* those of the systems, which the file does not say: they are NaN */
     char *config;      /* malloc'd: of the run that made them, or what is to be kept of it; NULL = none */
     shoal_body *bodies;
     long n_bodies, room_bodies;

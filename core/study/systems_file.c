@@ -21,6 +21,29 @@ static shoal_status take_epoch(const shoal_config *config, const shoal_table *ta
     return SHOAL_OK;
 }
 
+/* Whether the run goes on from the time of a table's states, which is one for all, or none. Refused: states of a later
+ * time without run.t_start, and one that is neither that time nor 0. */
+static shoal_status check_start(const shoal_config *config, const shoal_study *study, const shoal_table *table,
+                                bool *goes_on)
+{
+    const config_setting_t *t_start = shoal_config_lookup(config, "run.t_start"),
+                           *file = shoal_config_lookup(config, "system.file");
+    const double time = table->n_systems > 0 ? table->systems[0].time / config->units.time : NAN,
+                 start = study->t_start / config->units.time;
+    *goes_on = !table->times_differ && (isnan(time) || fabs(start - time) <= 1e-9 * fabs(time));
+    if (table->times_differ && (!t_start || start != 0))
+        return shoal_config_fail(config, t_start ? t_start : file, NULL, NULL,
+                                 "run.t_start = 0, to count anew: the states in system.file are of different times");
+    if (!isnan(time) && time != 0 && !t_start)
+        return shoal_config_fail(config, file, NULL, NULL,
+                                 "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew",
+                                 time);
+    if (!*goes_on && start != 0)
+        return shoal_config_fail(config, t_start, NULL, NULL,
+                                 "%.15g, the time of the states in system.file, or 0 to count anew", time);
+    return SHOAL_OK;
+}
+
 shoal_status shoal_systems_read(const shoal_config *config, const char *path, shoal_study *study)
 {
     shoal_table table = {.context = config->context};
@@ -38,22 +61,9 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
            (double)table.systems[study->first].id != study->system)
         study->first++;
     const config_setting_t *file = shoal_config_lookup(config, "system.file");
-    /* all the same, or none */
-    const double time = table.n_systems > 0 ? table.systems[0].time / config->units.time : NAN;
-    if (!isnan(time) && time != 0 && !shoal_config_lookup(config, "run.t_start")) {
-        status = shoal_config_fail(
-            config, file, NULL, NULL,
-            "run.t_start with states of time %.15g: as much to go on from there, 0 to count anew", time);
-        goto fail;
-    }
-    const double start = study->t_start / config->units.time;
-    const bool goes_on = isnan(time) || fabs(start - time) <= 1e-9 * fabs(time);
-    if (!goes_on && start != 0) {
-        status = shoal_config_fail(config, shoal_config_lookup(config, "run.t_start"), NULL, NULL,
-                                   "%.15g, the time of the states in system.file, or 0 to count anew", time);
-        goto fail;
-    }
-    if (goes_on && (status = take_epoch(config, &table, study)))
+    bool goes_on;
+    if ((status = check_start(config, study, &table, &goes_on)) ||
+        (goes_on && (status = take_epoch(config, &table, study))))
         goto fail;
     long n_systems = 0;
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))

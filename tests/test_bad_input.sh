@@ -382,6 +382,8 @@ config name_with_newline 6 '    { name = "b\nc"; m = 1e-3; a = 1.0; },' '*expect
 config name_with_escape 6 '    { name = "b\x1b[2J"; m = 1e-3; a = 1.0; },' '*expected a text without control characters'
 config name_with_c1 6 $'    { name = "b\xc2\x9b2J"; m = 1e-3; a = 1.0; },' '*??2J*expected a text without control*'
 config name_with_quote 6 '    { name = "b\"c"; m = 1e-3; a = 1.0; },' '*expected a name without quotes'
+config name_in_latin_1 6 '    { name = "b\xe9"; m = 1e-3; a = 1.0; },' '*expected a name in UTF-8'
+table name_in_latin_1_of_a_table '2: name = s?: expected a name in UTF-8' $'0,0,s\xe9,1,0,0,0,0,0,0'
 config epoch_with_escape 1 'epoch = "J2000\x07";' '*expected a text without control characters'
 config output_with_newline 13 'output = { file = "new\n.h5"; };' '*expected a text without control characters'
 config output_with_quote 13 'output = { file = "new\".h5"; };' "*expected a file's name without quotes"
@@ -528,6 +530,9 @@ row generated_is_a_folder 2 'there.h5: is there and not a file' generate study.c
 ! command -v gnuplot >/dev/null || row picture_is_a_folder 1 '*there.png: is there and not a file' plot study.h5 \
     --output there.png
 printf garbage >broken.h5.journal
+: >empty_one.h5.journal
+row empty_journal 2 'empty_one.h5.journal: the journal is empty: if its run was killed, run it again with --force' \
+    run study.cfg output.file=empty_one.h5
 row no_journal 2 'broken.h5.journal: not a journal' run study.cfg output.file=broken.h5
 
 # ---- a full disk, impossible systems ---------------------------------------------------------------------------------

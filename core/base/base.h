@@ -147,6 +147,8 @@ char *shoal_read_text(const char *path);
 bool shoal_is_plain(const char *text);
 /* Whether it is plain and without double quotes, as a name must be. */
 bool shoal_is_name(const char *text);
+/* Whether it is UTF-8, as HDF5 and Python take names for. */
+bool shoal_is_utf8(const char *text);
 /* Bytes of control characters become question marks, so that a text of unknown origin steers no terminal; returns
  * text. */
 char *shoal_make_plain(char *text);

@@ -217,6 +217,25 @@ bool shoal_is_name(const char *text)
     return shoal_is_plain(text) && !strchr(text, '"');
 }
 
+bool shoal_is_utf8(const char *text)
+{
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000}; /* with so many bytes behind the first */
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        const int more = *at < 0x80 ? 0 : *at >> 5 == 0x6 ? 1 : *at >> 4 == 0xe ? 2 : *at >> 3 == 0x1e ? 3 : -1;
+        if (more < 0)
+            return false;
+        uint32_t c = more ? *at & (0x3fu >> more) : *at;
+        for (int i = 0; i < more; i++) {
+            if ((*++at & 0xc0) != 0x80)
+                return false;
+            c = c << 6 | (*at & 0x3f);
+        }
+        if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+            return false;
+    }
+    return true;
+}
+
 char *shoal_make_plain(char *text)
 {
     for (char *at = text; *at; at++)

@@ -162,7 +162,7 @@ static const struct argp query_argp = {
            "Table: system,outcome,t_stop,body_a,body_b,dE_final,steps,n_final, then the columns of the file.\n"
            "Events: system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended.\n"
            "--where compares columns of the table with numbers, outcomes or bodies by < <= > >= == !=, for instance "
-           "'outcome == survived && megno < 2.2'.\n"
+           "'outcome == survived && megno < 2.2'; a name with a blank stands in double quotes.\n"
            "The journal of a run that still goes on, or was killed, is read if there is no FILE yet.",
 };
 

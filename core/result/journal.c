@@ -1362,6 +1362,9 @@ static shoal_status reader_start(shoal_context *context, const char *path, int f
     if (!S_ISREG(about.st_mode))
         return shoal_fail(context, SHOAL_E_INPUT, "%s: not a journal: not a regular file", path);
     from->size = about.st_size;
+    if (from->size == 0)
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          "%s: the journal is empty: if its run was killed, run it again with --force", path);
     if (next_record(from, &status) && from->type == RECORD_HEADER)
         return SHOAL_OK;
     char magic[4] = "";

@@ -110,14 +110,35 @@ static shoal_status read_value(shoal_context *context, const shoal_result *resul
                                 : shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected a number", word);
 }
 
+/* The word that *text begins with, behind blanks: in double quotes, or up to one of `ends`; no longer than a column's
+ * name. Leaves *text behind it. Returns false if there is none. */
+static bool read_word(const char **text, const char *ends, char word[SHOAL_COLUMN_SIZE])
+{
+    const char *at = *text + strspn(*text, " \t");
+    const bool quoted = *at == '"';
+    at += quoted;
+    const size_t n = strcspn(at, quoted ? "\"" : ends);
+    if (n == 0 || n >= SHOAL_COLUMN_SIZE || (quoted && !at[n]))
+        return false;
+    snprintf(word, SHOAL_COLUMN_SIZE, "%.*s", (int)n, at);
+    *text = at + n + quoted;
+    return true;
+}
+
 /* COLUMN OP VALUE, up to && or the end, which *text is left at. */
 static shoal_status read_condition(shoal_context *context, const shoal_result *result, const char **text, condition *c)
 {
-    char name[64], op[3], value[64];
+    char name[SHOAL_COLUMN_SIZE], op[3], value[SHOAL_COLUMN_SIZE];
+    const char *const all = *text;
     int used = 0;
-    if (sscanf(*text, " %63[^ \t<>=!&] %2[<>=!] %63[^ \t&]%n", name, op, value, &used) != 3 || !used)
+    const bool named = read_word(text, " \t<>=!&", name);
+    const bool compared = named && sscanf(*text, " %2[<>=!]%n", op, &used) == 1;
+    *text += compared ? used : 0;
+    if (!compared || !read_word(text, " \t&", value))
         return shoal_fail(context, SHOAL_E_USAGE,
-                          "--where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=", *text);
+                          "--where: \"%s\": expected COLUMN OP VALUE && ..., OP one of < <= > >= == !=, names with "
+                          "blanks in double quotes",
+                          all);
     *c = (condition){.column = shoal_result_column(result, name), .op = -1};
     for (int f = 0; f < shoal_result_n_fields; f++)
         if (in_systems_table(&shoal_result_fields[f]) && strcmp(name, shoal_result_fields[f].csv) == 0)
@@ -129,7 +150,6 @@ static shoal_status read_condition(shoal_context *context, const shoal_result *r
             c->op = i;
     if (c->op < 0)
         return shoal_fail(context, SHOAL_E_USAGE, "--where: \"%s\": expected one of < <= > >= == !=", op);
-    *text += used;
     *text += strspn(*text, " \t");
     return read_value(context, result, c, value);
 }

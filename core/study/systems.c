@@ -101,6 +101,8 @@ static shoal_status read_bodies(builder *b)
             return shoal_config_fail(config, place, NULL, NULL, "a name of at most %d characters", SHOAL_NAME_SIZE - 1);
         if (!shoal_is_name(name))
             return shoal_config_fail(config, place, NULL, NULL, "a name without quotes");
+        if (!shoal_is_utf8(name))
+            return shoal_config_fail(config, place, NULL, NULL, "a name in UTF-8");
         for (int k = 0; k < i; k++)
             if (strcmp(b->study->body_name[k], name) == 0)
                 return shoal_config_fail(config, place, NULL, NULL, "a name that no other body has");

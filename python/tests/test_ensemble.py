@@ -85,6 +85,8 @@ def test_units():
     two = shoal.integrate(plain, 100 * day, dt=day, monitors="closest_approach")
     assert np.allclose(one["min_separation_time"] * day, two["min_separation_time"], rtol=1e-9)
     assert (one["steps"] == 100).all() and one.describe("min_separation_time")[0] == "d"
+    drift = shoal.integrate(days, 100.0, dt=1.0, monitors="mean_motion_drift")
+    assert drift.describe("mean_motion")[0] == "rad/d"
     gaussian = two_planets(units="AU, Msun, G = 39.47692642")
     assert gaussian.G == 39.47692642
 

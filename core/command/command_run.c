@@ -277,11 +277,10 @@ void print_warnings(const shoal_study *study, FILE *out, const char *before)
         const double time = study->units.time;
         fprintf(out,
                 "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
-                "pericentre is not resolved; in the first of them, system %ld, '%s' needs dt = %.3g %s, "
-                "or steps_per_orbit = %.0f\n",
-                before, f->n_unresolved, study->ensemble->n_systems, f->first_unresolved,
-                study->body_name[f->unresolved_body], f->unresolved_step / time, study->units.time_name,
-                ceil(f->unresolved_steps));
+                "pericentre is not resolved, worst for '%s' in system %ld; all need dt = %.3g %s, or steps_per_orbit = "
+                "%.0f\n",
+                before, f->n_unresolved, study->ensemble->n_systems, study->body_name[f->unresolved_body],
+                f->worst_unresolved, f->unresolved_step / time, study->units.time_name, ceil(f->unresolved_steps));
     }
     if (f->n_disordered > 0) {
         fprintf(

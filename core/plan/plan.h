@@ -43,11 +43,12 @@ typedef struct shoal_findings {
     shoal_fault fault;
     long n_invalid, first_invalid; /* number of impossible systems, and the id of the first */
     char why_invalid[200];         /* why the first is impossible */
-    /* of a study: systems with a pericentre that the steps do not resolve; the id of the first, the body in it that
-     * needs the shortest step, this step, and how many of them the shortest period has */
-    long n_unresolved, first_unresolved;
+    /* of a study: systems with a pericentre that the steps do not resolve; the id of the worst, the body in it that
+     * needs the shortest step, how many times too long its step is; a step that is short enough for all of them, and
+     * how many in a shortest period are enough */
+    long n_unresolved, worst_unresolved;
     int unresolved_body;
-    double unresolved_step, unresolved_steps;
+    double unresolved_by, unresolved_step, unresolved_steps;
     /* of a study: systems with a body that is listed after one that has mass and is farther out; the id of the first,
      * these two bodies */
     long n_disordered, first_disordered;

@@ -105,6 +105,23 @@ shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *option
     return shoal_plan_find_periods(plan);
 }
 
+/* Take unresolved systems along: the worst, of those alike the first. */
+static void add_unresolved(shoal_findings *to, const shoal_findings *from)
+{
+    const bool none = to->n_unresolved == 0, worse = from->unresolved_by > to->unresolved_by,
+               alike = from->unresolved_by == to->unresolved_by;
+    if (from->n_unresolved == 0)
+        return;
+    if (none || worse || (alike && from->worst_unresolved < to->worst_unresolved)) {
+        to->worst_unresolved = from->worst_unresolved;
+        to->unresolved_body = from->unresolved_body;
+        to->unresolved_by = from->unresolved_by;
+    }
+    to->unresolved_step = none ? from->unresolved_step : fmin(to->unresolved_step, from->unresolved_step);
+    to->unresolved_steps = fmax(to->unresolved_steps, from->unresolved_steps);
+    to->n_unresolved += from->n_unresolved;
+}
+
 /*
  * Note the body of n Jacobi orbits that needs the shortest step, if the step dt is too long for it: longer than a
  * sixteenth of the effective period at its pericentre, T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)). A map whose
@@ -129,12 +146,13 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
             body = i;
         }
     }
-    if (body > 0 && (findings->n_unresolved++ == 0 || id < findings->first_unresolved)) {
-        findings->first_unresolved = id;
-        findings->unresolved_body = body;
-        findings->unresolved_step = least;
-        findings->unresolved_steps = shortest / least;
-    }
+    if (body > 0)
+        add_unresolved(findings, &(shoal_findings){.n_unresolved = 1,
+                                                   .worst_unresolved = id,
+                                                   .unresolved_body = body,
+                                                   .unresolved_by = dt / least,
+                                                   .unresolved_step = least,
+                                                   .unresolved_steps = shortest / least});
 }
 
 /* Least and greatest distance of a body from body 0 on its orbit about it; unbound: the least, and infinity. */
@@ -301,17 +319,11 @@ static void choose_part(void *user, long first, long last)
 static void add_findings(shoal_findings *to, const shoal_findings *from)
 {
     shoal_findings_invalid(to, from->n_invalid, from->first_invalid, from->why_invalid);
-    if (from->n_unresolved > 0 && (to->n_unresolved == 0 || from->first_unresolved < to->first_unresolved)) {
-        to->first_unresolved = from->first_unresolved;
-        to->unresolved_body = from->unresolved_body;
-        to->unresolved_step = from->unresolved_step;
-        to->unresolved_steps = from->unresolved_steps;
-    }
+    add_unresolved(to, from);
     if (from->n_disordered > 0 && (to->n_disordered == 0 || from->first_disordered < to->first_disordered)) {
         to->first_disordered = from->first_disordered;
         memcpy(to->disordered, from->disordered, sizeof to->disordered);
     }
-    to->n_unresolved += from->n_unresolved;
     to->n_disordered += from->n_disordered;
     to->run_steps += from->run_steps;
 }

@@ -421,6 +421,9 @@ run 0 status --csv certifies
 [ "$(printf '%s\n' "$out" | tail -n +2 | cut -d , -f 1-7)" = certifies/x.h5,1,1,running,1,,certifies/x.h5 ] ||
     wrong "$out"
 { kill -KILL $runner && wait $runner; } 2>/dev/null
+refused 2 "not done yet: the command that began this run goes on with it" query certifies/x.h5 --certify
+refused 2 "run.certify is not done yet" run --extend 30000 certifies/x.h5
+run 0 convert certifies/x.h5 certifies/x.csv # of the journal
 run 0 status certifies
 holds "certifies/x.h5: failed, certified"
 [ "$(printf '%s\n' "$out" | wc -l)" -eq 3 ] || wrong "$out"

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool any_epoch(const char *epoch)
 {
@@ -160,12 +161,26 @@ const shoal_format *shoal_format_by_end(const char *file)
     return NULL;
 }
 
+/* Whether a result file is not there yet, but the journal of its run is. */
+static bool is_journal_instead(const char *file)
+{
+    char journal[PATH_MAX];
+    if (access(file, F_OK) == 0)
+        return false;
+    shoal_store_journal_path(file, journal, sizeof journal);
+    return access(journal, F_OK) == 0;
+}
+
 shoal_status shoal_format_of(shoal_context *context, const char *file, const shoal_format **format)
 {
     enum { SIZE = 1 << 17 }; /* a catalogue's comments and header may be long */
     char begin[SIZE + 1] = "";
     FILE *in;
     const shoal_status status = shoal_file_open(context, file, &in);
+    if (status && is_journal_instead(file)) {
+        *format = &hdf5;
+        return SHOAL_OK;
+    }
     if (status)
         return status;
     begin[fread(begin, 1, SIZE, in)] = '\0';

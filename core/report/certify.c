@@ -27,6 +27,7 @@
 
 #include "core/config/config.h"
 #include "core/report/report.h"
+#include "core/study/study.h"
 #include "monitors/stop_on_crossing.kern.h"
 
 #define Z95      1.959963984540054 /* of a normal distribution's 95 % */
@@ -207,7 +208,10 @@ shoal_status shoal_certify_count(shoal_context *context, const shoal_result *res
     const shoal_log *log = shoal_result_log(result, SHOAL_CERTIFY_LOG);
     shoal_certified *c = certified;
     if (!log)
-        return shoal_fail(context, SHOAL_E_INPUT, "certify: this result is of a run without run.certify");
+        return shoal_fail(context, SHOAL_E_INPUT,
+                          shoal_certify_is_due(result)
+                              ? "certify: not done yet: the command that began this run goes on with it"
+                              : "certify: this result is of a run without run.certify");
     *c = (shoal_certified){.n = log->n_rows};
     read_config(context, result, c);
     c->time = shoal_log_values(log, "time");

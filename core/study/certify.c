@@ -451,3 +451,17 @@ shoal_status shoal_certify_run(shoal_study *study, shoal_result *result, shoal_p
         shoal_result_destroy(&again[k]);
     return status;
 }
+
+bool shoal_certify_is_due(const shoal_result *result)
+{
+    config_t config;
+    if (result->complete || shoal_result_log(result, SHOAL_CERTIFY_LOG))
+        return false;
+    config_init(&config);
+    void *numbers = shoal_numbers_begin();
+    const bool due = result->config_text && shoal_config_parse(&config, NULL, result->config_text) &&
+                     config_lookup(&config, "run.certify");
+    shoal_numbers_end(numbers);
+    config_destroy(&config);
+    return due;
+}

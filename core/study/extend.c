@@ -230,9 +230,9 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
     if (!status && !extension->from->complete)
         status = shoal_fail(
             context, SHOAL_E_INPUT,
-            "%s: some of its systems run on, or are in other shards: the command that began it goes on, "
+            "%s: some of its systems run on, or are in other shards%s: the command that began it goes on, "
             "shoal merge joins shards",
-            options->file);
+            options->file, shoal_certify_is_due(extension->from) ? ", or run.certify is not done yet" : "");
     if (!status)
         status = shoal_result_check_run(context, extension->from, options->file);
     if (!status && strcmp(extension->from->version, shoal_version()) != 0)

@@ -328,6 +328,8 @@ shoal_status shoal_certify_draw(shoal_study *study);
 /* Refuse what the other methods cannot do with the drawn systems. */
 shoal_status shoal_certify_check(const shoal_config *config, const shoal_study *study);
 void shoal_certify_destroy(shoal_certify **certify);
+/* Whether a result is of a run that has to certify yet: its config says so, and it has no log of it. */
+bool shoal_certify_is_due(const shoal_result *result);
 /* After the run: run the drawn systems three more times, and add their ends to its result as a log. Each of the three
  * has a result file beside the study's, from which a later call goes on or takes what is complete. */
 shoal_status shoal_certify_run(shoal_study *study, shoal_result *result, shoal_progress_callback callback, void *user);

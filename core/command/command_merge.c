@@ -41,7 +41,8 @@ static const struct argp merge_argp = {
     .parser = merge_parse,
     .args_doc = "OUT SHARD...",
     .doc = "Put the results of the shards of a study (run.shard = \"i/N\") together."
-           "\vOUT is what a run of the whole study would have written. With --partial it has the systems that there "
+           "\vOUT has the datasets that a run of the whole study would have written. With --partial it has the systems "
+           "that there "
            "are; a grid "
            "with holes is a table and no grid any more.",
 };

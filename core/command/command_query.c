@@ -144,7 +144,9 @@ static const struct argp query_argp = {
             {"time", 't', "T|A..B", 0,
              "The snapshots at time T, or all from A to B (.. for all), in the units of the file", 0},
             {"elements", 'o', "FRAME", OPTION_ARG_OPTIONAL,
-             "Orbits instead of positions: jacobi (default), astrocentric or barycentric elements, angles in degrees",
+             "Orbits instead of positions: jacobi (default, whatever the config has), astrocentric or barycentric "
+             "elements, "
+             "angles in degrees",
              0},
             {"systems", 's', "A..B", 0, "Only systems A to B, both included", 0},
             {"where", 'w', "CONDITIONS", 0, "Only systems of which this is true: 'COLUMN OP VALUE && ...'", 0},

@@ -130,8 +130,8 @@ shoal_status shoal_unit_factors(shoal_context *context, const char *units, doubl
  *   context    in   NULL: those of plugins are not known
  *   plug       in   its name
  *   i          in   0, 1, ...
- *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angular velocity", "angle", "" (a
- *                   number), "body" (an index) or "choice" (a word); NULL: not asked for
+ *   dimension  out  of its values: "length", "mass", "time", "velocity", "frequency", "angular velocity", "angle",
+ *                   "" (a number), "body" (an index) or "choice" (a word); NULL: not asked for
  *   returns         NULL after the last one, or if there is no plug of that name
  */
 const char *shoal_plug_setting(const shoal_context *context, const char *plug, int i, const char **dimension);

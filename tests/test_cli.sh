@@ -205,7 +205,7 @@ grep -qx '# time: differs' ends.csv || wrong "no time: $(head -n 4 ends.csv)"
 run 0 convert ends.csv ends_too.csv
 [[ $err == *"ends.csv are at different times, which it does not say"* ]] || wrong "notes: $err"
 cmp ends.csv ends_too.csv || wrong "not the same"
-printf 'system = { file = "ends.csv"; }; integrator = { dt = 0.01; }; run = { t_end = 41.0; engine = "cpu"; };' >ends.cfg
+printf 'system = { file = "ends.csv"; }; integrator = { dt = 0.01; }; run = { t_end = 41.0; };' >ends.cfg
 for start in '' run.t_start=40; do
     refused 2 "run.t_start = 0, to count anew: the states in system.file are of different times" run ends.cfg $start
 done
@@ -318,8 +318,8 @@ run 0 query study.h5 --time .. --systems 0
 [ "$out" = "$all" ] || wrong "--time .. is not all times"
 run 0 query study.h5 --time 5.. --systems 0
 [ "$(printf '%s\n' "$out" | sed 1d | awk -F, '$4 < 5' | wc -l)" -eq 0 ] || wrong "--time 5..: $out"
-run 0 run study.cfg 'system.bodies.c.name="C/2020 F3"' 'sweep=({ body = "C/2020 F3"; parameter = "a"; from = 1.1; to = 1.9;
-    count = 4; })' output.file=comet.h5 --quiet
+run 0 run study.cfg 'system.bodies.c.name="C/2020 F3"' 'sweep=({ body = "C/2020 F3"; parameter = "a"; from = 1.1;
+    to = 1.9; count = 4; })' output.file=comet.h5 --quiet
 run 0 query comet.h5 --systems-table --where '"C/2020 F3.a">1.2 && body_b != "C/2020 F3"'
 [ "$(printf '%s\n' "$out" | sed 1d | cut -d , -f 1 | tr '\n' ' ')" = "" ] || wrong "names in quotes: $out"
 run 0 query comet.h5 --systems-table --where 'system >= 1 && "C/2020 F3.a" > 1.2'

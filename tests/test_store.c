@@ -509,7 +509,7 @@ static void checksum(void **state)
     shoal_result_destroy(&result);
 }
 
-/* A result gives way to another one, a damaged one or one of an older version, too; no other file does, not even HDF5. */
+/* A result gives way to another one, also if it is damaged or of an older version; no other file does, even of HDF5. */
 static void spares_what_is_not_ours(void **state)
 {
     const fixture *at = *state;

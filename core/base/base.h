@@ -189,8 +189,9 @@ int shoal_units_names(const char *dimension, const char *const **names);
 #define SHOAL_UNIT_SIZE 32
 /* The user's name of a dimension's unit; "" for a pure number, an angle, and what is none of these. */
 const char *shoal_units_name(const shoal_units *units, const char *dimension, char name[SHOAL_UNIT_SIZE]);
-/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time),
- * "angular velocity" (radians/time, whatever the user's unit of angle), "angle" or "" (1); "m/s" and "g/cm^3" are units of their own. */
+/* Factor of a quantity of the given dimension: "length", "mass", "time", "velocity", "frequency" (1/time), "angular
+ * velocity" (radians/time, whatever the user's unit of angle), "angle" or "" (1); "m/s" and "g/cm^3" are units of their
+ * own. */
 double shoal_units_factor(const shoal_units *units, const char *dimension);
 
 /* More than once around in a unit of angle that nobody named is degrees, or at least worth a word. */

@@ -8,8 +8,8 @@
  *
  * `system` is the id of the system, whose lines stand together; `body` counts from 0. Systems may differ in their
  * number of bodies; bodies of an index have one name, body1 if they do not agree. Lines that are empty or
- * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states, a
- * number, or `differs`: nobody knows it then.
+ * begin with # are skipped, but for those that say `units` (else: the config's), `epoch` and `time` of all the states,
+ * a number, or `differs`: nobody knows it then.
  * Columns with a dot in their names are numbers of the systems (columns.c). `column units` has the unit of each of
  * these, or nothing between the commas; without it they are in no unit. States that `shoal query` prints have a column
  * `time` after the name, and empty numbers where nothing is known.

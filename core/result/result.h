@@ -401,7 +401,7 @@ shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_
 shoal_status shoal_store_read_kept(shoal_context *context, const char *path, bool must, shoal_result *result);
 /* False if path is a file other than HDF5. */
 bool shoal_store_is(const char *path);
-/* Refuse to replace a file that is neither empty nor shoal's: it may be a study or the user's data, named by mistake. */
+/* Refuse to replace a file that is neither empty nor shoal's: it may be a study or a user's data, named by mistake. */
 shoal_status shoal_store_spare(shoal_context *context, const char *path);
 /* Name of the journal beside a result file; writes at most size bytes. */
 void shoal_store_journal_path(const char *path, char *journal, size_t size);

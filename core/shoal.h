@@ -807,7 +807,7 @@ shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const doubl
 shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted);
 
 /*
- * shoal_model_log_prior: the natural logarithm of the prior density, -infinity outside.
+ * shoal_model_log_prior: ln of the prior density, -infinity outside, and at an edge where that of Beta is infinite.
  *   n      in   number of vectors
  *   theta  in   [n][n_parameters]
  *   lnp    out  [n]

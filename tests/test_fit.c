@@ -30,6 +30,7 @@ typedef struct known {
     double (*lnl)(const double *x);
     long evaluated, pause; /* pause: microseconds a call */
     const double *period;
+    double power; /* of a factor (x + edge)^power of the prior, which is not in ln L; 0: none */
 } known;
 
 static shoal_status evaluate(void *user, long n, const double *theta, double *lnp, double *lnl)
@@ -40,6 +41,8 @@ static shoal_status evaluate(void *user, long n, const double *theta, double *ln
         lnp[v] = -of->k * log(2 * of->edge);
         for (int i = 0; i < of->k; i++)
             lnp[v] = fabs(x[i]) <= of->edge || (of->period && of->period[i] > 0) ? lnp[v] : -INFINITY;
+        if (of->power < 0 && lnp[v] > -INFINITY)
+            lnp[v] += of->power * log(x[0] + of->edge);
         lnl[v] = of->lnl(x);
     }
     of->evaluated += n;
@@ -56,9 +59,15 @@ static shoal_status from_cube(void *user, long n, const double *cube, double *th
     return SHOAL_OK;
 }
 
+static double rise(void *user, const double *theta)
+{
+    const known *of = user;
+    return of->power * log(theta[0] + of->edge);
+}
+
 static shoal_target target_of(shoal_context *context, known *of)
 {
-    return (shoal_target){context, of->k, of->period, of, evaluate, from_cube};
+    return (shoal_target){context, of->k, of->period, of, evaluate, from_cube, NULL};
 }
 
 enum { DIMENSIONS = 5 };
@@ -193,7 +202,7 @@ static void moments_of_a_normal_distribution(void **state)
 {
     for (int method = 0; method < 2; method++)
         for (int start = 0; start < 2; start++) {
-            known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+            known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
             const shoal_target target = target_of(context_of(state), &of);
             shoal_fit_options options = options_of(method);
             shoal_draws draws;
@@ -212,7 +221,7 @@ static void moments_of_a_normal_distribution(void **state)
 static void moments_of_a_banana(void **state)
 {
     for (int method = 0; method < 2; method++) {
-        known of = {2, 30, banana, 0, 0, NULL};
+        known of = {2, 30, banana, 0, 0, NULL, 0};
         const shoal_target target = target_of(context_of(state), &of);
         const shoal_fit_options options = options_of(method);
         shoal_draws draws;
@@ -227,7 +236,7 @@ static void moments_of_a_banana(void **state)
 static void a_narrow_ridge_is_followed(void **state)
 {
     for (int method = 0; method < 2; method++) {
-        known of = {DIMENSIONS, 20, ridge, 0, 0, NULL};
+        known of = {DIMENSIONS, 20, ridge, 0, 0, NULL, 0};
         const shoal_target target = target_of(context_of(state), &of);
         const shoal_fit_options options = options_of(method);
         shoal_draws draws;
@@ -243,7 +252,7 @@ static void a_narrow_ridge_is_followed(void **state)
 static void tempering_goes_between_modes(void **state)
 {
     for (int method = 0; method < 2; method++) {
-        known of = {3, 20, modes, 0, 0, NULL};
+        known of = {3, 20, modes, 0, 0, NULL, 0};
         const shoal_target target = target_of(context_of(state), &of);
         shoal_fit_options options = options_of(method);
         shoal_draws draws;
@@ -268,7 +277,7 @@ static void an_angle_goes_round(void **state)
 {
     static const double period[2] = {360, 0};
     for (int method = 0; method < 2; method++) {
-        known of = {2, 180, angle, 0, 0, period};
+        known of = {2, 180, angle, 0, 0, period, 0};
         const shoal_target target = target_of(context_of(state), &of);
         const shoal_fit_options options = options_of(method);
         shoal_draws draws;
@@ -292,7 +301,7 @@ static void moments_of_a_twisted_distribution(void **state)
     /* I_1(1/2) / I_0(1/2), times the means of cos(30 x0 degrees) and of x0 sin(30 x0 degrees) */
     const double tilt = 30 * FROM_DEGREES, cosine = 0.242499612580801 * exp(-tilt * tilt / 2), sine = tilt * cosine;
     for (int n_temperatures = 1; n_temperatures <= 3; n_temperatures += 2) {
-        known of = {TWISTS, 30, twisted, 0, 0, period};
+        known of = {TWISTS, 30, twisted, 0, 0, period, 0};
         const shoal_target target = target_of(context_of(state), &of);
         shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
         shoal_draws draws;
@@ -391,7 +400,7 @@ static void no_mapped_move_goes_over_the_seam(void **state)
 
 static void what_is_impossible_is_never_drawn(void **state)
 {
-    known of = {2, 30, bounded, 0, 0, NULL}, none = {2, 30, nowhere, 0, 0, NULL};
+    known of = {2, 30, bounded, 0, 0, NULL, 0}, none = {2, 30, nowhere, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of), empty = target_of(context_of(state), &none);
     shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
     shoal_draws draws;
@@ -410,7 +419,7 @@ static void what_is_impossible_is_never_drawn(void **state)
 /* Two calls a step, each of half the walkers of all temperatures. */
 static void a_step_is_two_calls(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of);
     shoal_fit_options options = options_of(SHOAL_FIT_STRETCH);
     shoal_walkers walkers;
@@ -446,7 +455,7 @@ static bool tell(const shoal_draws *draws, void *user)
 
 static void a_search_is_told_of_and_ends(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of);
     shoal_draws draws = {0};
     told all = {.most = -1, .best = -INFINITY};
@@ -463,7 +472,7 @@ static void a_search_is_told_of_and_ends(void **state)
 
 static void the_optimum_has_its_place_and_widths(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL}, two = {3, 20, modes, 0, 0, NULL};
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0}, two = {3, 20, modes, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of), far = target_of(context_of(state), &two);
     shoal_draws draws = {0};
     assert_ok(context_of(state), shoal_optimise(&target, 1, NULL, NULL, &draws));
@@ -486,6 +495,25 @@ static void the_optimum_has_its_place_and_widths(void **state)
          i++) /* which of two far modes is a matter of luck: half of the seeds find the one on the right */
         assert_true(fabs(optimum.theta[i] - copysign(5, optimum.theta[0])) < 1e-3);
     shoal_optimum_release(&optimum);
+}
+
+/* ln L is that of 0.1 +- 0.5 from the edge, where the prior is infinite. */
+static double near_edge(const double *x)
+{
+    return -2 * (x[0] + 0.9) * (x[0] + 0.9) - x[1] * x[1] / 2;
+}
+
+static void an_infinite_prior_does_not_hide_the_optimum(void **state)
+{
+    known of = {2, 1, near_edge, 0, 0, NULL, -0.7};
+    shoal_target target = target_of(context_of(state), &of);
+    shoal_draws draws = {0};
+    target.rise = rise;
+    assert_ok(context_of(state), shoal_optimise(&target, 1, NULL, NULL, &draws));
+    const shoal_optimum *optimum = &draws.optimum;
+    assert_true(fabs(optimum->theta[0] + 0.9) < 1e-3 && fabs(optimum->theta[1]) < 1e-3);
+    assert_true(fabs(optimum->lnp - (-2 * log(2) - 0.7 * log(0.1))) < 0.01 && fabs(optimum->lnl) < 1e-5);
+    shoal_draws_release(&draws);
 }
 
 /* ---- diagnostics ------------------------------------------------------------------------------------------------- */
@@ -580,7 +608,7 @@ static void threads_change_no_bits(void **state)
     for (int method = 0; method < 2; method++) {
         shoal_draws draws[2];
         for (int run = 0; run < 2; run++) {
-            known of = {2, 30, banana, 0, 0, NULL};
+            known of = {2, 30, banana, 0, 0, NULL, 0};
             const shoal_target target = target_of(context_of(state), &of);
             shoal_fit_options options = options_of(method);
             options.n_walkers = 1200;
@@ -598,7 +626,7 @@ static void threads_change_no_bits(void **state)
 
 static void a_stopped_fit_goes_on_with_the_same_bits(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of);
     shoal_fit_options options = options_of_a_long_one();
     shoal_draws whole, draws;
@@ -630,7 +658,7 @@ static void a_stopped_fit_goes_on_with_the_same_bits(void **state)
 /* Kills at any time, in the middle of a record, too: what follows the last good one is made again. */
 static void a_killed_fit_goes_on_with_the_same_bits(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL};
+    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of);
     const shoal_fit_options options = options_of_a_long_one();
     shoal_draws whole, draws;
@@ -740,7 +768,7 @@ static void a_study_becomes_a_posterior(void **state)
 static void the_file_has_the_draws(void **state)
 {
     shoal_context *context = context_of(state);
-    known of = {2, 30, banana, 0, 0, NULL};
+    known of = {2, 30, banana, 0, 0, NULL, 0};
     const shoal_target target = target_of(context, &of);
     const shoal_fit_options options = options_of(SHOAL_FIT_STRETCH);
     static const char *const names[] = {"b.P", "a b"}, *const units[] = {"d", ""};
@@ -1369,6 +1397,7 @@ int main(void)
         cmocka_unit_test(a_step_is_two_calls),
         cmocka_unit_test(a_search_is_told_of_and_ends),
         cmocka_unit_test(the_optimum_has_its_place_and_widths),
+        cmocka_unit_test(an_infinite_prior_does_not_hide_the_optimum),
         cmocka_unit_test(diagnostics_are_those_of_arviz),
         cmocka_unit_test(quantiles_are_between_neighbours),
         cmocka_unit_test(threads_change_no_bits),

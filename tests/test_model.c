@@ -393,6 +393,8 @@ static void priors_are_densities(void **state)
         "distribution = \"truncated_normal\"; mean = -0.3; sigma = 0.1; from = 0.0;",
         "distribution = \"beta\";",
         "distribution = \"beta\"; alpha = 2.0; beta = 3.0; from = 0.1; to = 0.5;",
+        "distribution = \"beta\"; alpha = 50.0; beta = 1000.0; from = 0.01; to = 0.5;",
+        "distribution = \"beta\"; alpha = 500.0; beta = 500.0;",
         "distribution = \"isotropic\";",
         "distribution = \"isotropic\"; from = 20.0; to = 100.0;",
     };
@@ -433,6 +435,45 @@ static void priors_are_densities(void **state)
         assert_ok(context, shoal_model_log_prior(model, 4, outside, lnp));
         assert_true(lnp[1] == -INFINITY && lnp[2] == -INFINITY && lnp[3] == -INFINITY &&
                     (isinf(lnp[0]) || strstr(priors[i], "\"normal\"") || strstr(priors[i], "minus = 0.1")));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
+/* Beta(a, 1) has the quantiles u^(1/a). Nobody gets stuck where its density is infinite. */
+static void numbers_of_beta_are_found_in_the_tails(void **state)
+{
+    static const double parts[] = {1e-9, 1e-3, 0.2, 0.5, 0.88342, 1 - 1e-9};
+    static const double far[] = {-37, -20, 20, 37};
+    static const struct {
+        double alpha, beta;
+    } shapes[] = {{0.03, 1}, {0.3, 1}, {1, 1}, {3, 1}, {0.867, 3.03}, {3, 0.1}, {50, 1000}, {5000, 5000}, {1e4, 1e6}};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(shapes); i++) {
+        char text[MOST_TEXT], parameter[256];
+        snprintf(parameter, sizeof parameter,
+                 "{ body = \"b\"; parameter = \"e\"; distribution = \"beta\"; alpha = %.17g; beta = %.17g; }",
+                 shapes[i].alpha, shapes[i].beta);
+        text_of("{ name = \"b\"; m = 1e-4; P = 24.0; }", parameter, "", text);
+        shoal_study *study = study_of(context, text);
+        shoal_model *model = NULL;
+        double x, z, lnp;
+        assert_ok(context, shoal_model_create(study, 1, &model));
+        for (int k = 0; k < SHOAL_COUNT(parts); k++) {
+            assert_ok(context, shoal_model_prior_transform(model, 1, &parts[k], &x));
+            const double right = pow(parts[k], 1 / shapes[i].alpha);
+            if (!(shapes[i].beta != 1 ? x > 0 && x <= 1 : fabs(x - right) <= 1e-6 * right))
+                fail_msg("Beta(%g, %g) at %g: %.17g", shapes[i].alpha, shapes[i].beta, parts[k], x);
+        }
+        for (int k = 0; k < SHOAL_COUNT(far); k++) {
+            assert_ok(context, shoal_model_from_normal(model, 1, &far[k], &x));
+            assert_true(x >= 0 && x <= 1);
+            assert_ok(context, shoal_model_to_normal(model, 1, &x, &z));
+            assert_true(fabs(z) <= 38);
+        }
+        x = 0;
+        assert_ok(context, shoal_model_log_prior(model, 1, &x, &lnp));
+        assert_true(shapes[i].alpha == 1 ? lnp == 0 : lnp == -INFINITY);
         shoal_model_destroy(&model);
         shoal_study_destroy(&study);
     }
@@ -1155,6 +1196,7 @@ int main(void)
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(an_offset_is_integrated_over),
         cmocka_unit_test(priors_are_densities),
+        cmocka_unit_test(numbers_of_beta_are_found_in_the_tails),
         cmocka_unit_test(correlated_parameters_have_their_covariance),
         cmocka_unit_test(a_gradient_is_that_of_the_density),
         cmocka_unit_test(normal_numbers_have_the_same_density),

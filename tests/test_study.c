@@ -861,6 +861,11 @@ static double beta_2_5(double x)
 {
     return gsl_cdf_beta_P(x, 2, 5);
 }
+static double nearly_circles(double x)
+{
+    return (gsl_cdf_beta_P(x, 50, 1000) - gsl_cdf_beta_P(0.01, 50, 1000)) / gsl_cdf_beta_Q(0.01, 50, 1000);
+}
+
 static double kipping(double x)
 {
     return gsl_cdf_beta_P(x, 0.867, 3.03);
@@ -908,6 +913,7 @@ static void values_have_their_distributions(void **state)
         {"isotropic\"; to = 0.1;", cone},
         {"isotropic\"; from = 1.2; to = 1.9;", belt},
         {"beta\"; alpha = 2; beta = 5;", beta_2_5},
+        {"beta\"; alpha = 50; beta = 1000; from = 0.01; to = 0.5;", nearly_circles},
         {"beta\";", kipping},
     };
     enum { N = 20000 };

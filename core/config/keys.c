@@ -35,6 +35,7 @@
       { name, SHOAL_REAL, dimension, NAN, -INFINITY, INFINITY, NULL, doc }, false }
 
 #define POSITIVE (SHOAL_TINY / 2)
+#define LEAST_SHAPE 1e-3 /* of a Beta distribution: with less most of its numbers are below the least double */
 #define ANY (-INFINITY)
 #define MOST_INT 2147483647.0
 #define MOST_EXACT 9007199254740992.0 /* integers up to here are exact doubles */
@@ -129,8 +130,8 @@ const shoal_key shoal_keys[] = {
     REAL("sample.parameters", "plus", "", NAN, POSITIVE, "as the distribution says", "width above the mode"),
     REAL("sample.parameters", "minus", "", NAN, POSITIVE, "as the distribution says", "width below the mode"),
     REAL("sample.parameters", "exponent", "", NAN, ANY, "as the distribution says", "of a power law"),
-    REAL("sample.parameters", "alpha", "", 0.867, POSITIVE, NULL, "first shape parameter"),
-    REAL("sample.parameters", "beta", "", 3.03, POSITIVE, NULL, "second shape parameter"),
+    REAL("sample.parameters", "alpha", "", 0.867, LEAST_SHAPE, NULL, "first shape parameter"),
+    REAL("sample.parameters", "beta", "", 3.03, LEAST_SHAPE, NULL, "second shape parameter"),
 
     VALUE("sample.tied", BODY, "body", "", NAN, ANY, INFINITY, NULL, "data", "body whose number follows"),
     OTHER("sample.tied", TEXT, "data", "body", "name of the data whose number follows"),

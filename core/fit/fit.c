@@ -73,6 +73,16 @@ static shoal_status from_cube(void *user, long n, const double *cube, double *th
     return shoal_model_prior_transform(((const shoal_fit *)user)->model, n, cube, theta);
 }
 
+/* Of the Beta distributions among the priors. */
+static double rise(void *user, const double *theta)
+{
+    const shoal_fit *fit = user;
+    double sum = 0;
+    for (int i = 0; i < fit->target.n_parameters; i++)
+        sum += shoal_sample_log_rise(&fit->study->walkers.parameters[i].prior, theta[i]);
+    return sum;
+}
+
 /* Names, units, and which angles go round: those whose prior is uniform over all of the circle. */
 static void describe(shoal_fit *fit)
 {
@@ -228,7 +238,7 @@ static shoal_status make(shoal_fit *fit, int n_fits)
     fit->wrapped = fit->period + n;
     fit->some = fit->wrapped + n_room * n;
     fit->units = fit->names + n;
-    fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube};
+    fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube, rise};
     status = shoal_model_create(study, fit->n_room * n_fits, &fit->model);
     if (!status)
         describe(fit);

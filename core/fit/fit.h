@@ -46,6 +46,8 @@ typedef struct shoal_target {
     shoal_status (*evaluate)(void *user, long n, const double *theta, double *lnp, double *lnl);
     /* n vectors from the unit cube, through the quantiles of the priors */
     shoal_status (*from_cube)(void *user, long n, const double *cube, double *theta);
+    /* what makes ln prior infinite at an edge, which an optimum is to be without; NULL: nothing does */
+    double (*rise)(void *user, const double *theta);
 } shoal_target;
 
 #define SHOAL_FIT_METHODS "demcmc|stretch|optimise"
@@ -157,6 +159,8 @@ shoal_status shoal_optimum_create(const shoal_target *target, shoal_optimum *opt
 void shoal_optimum_release(shoal_optimum *optimum);
 /* Evaluate; NaN becomes -infinity, and ln L is -infinity where there is no prior. */
 shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
+/* The same for an optimum: ln prior without its rise to infinity. */
+shoal_status shoal_target_climb(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
 /* The population that differential evolution of so many parameters has. */
 long shoal_optimise_population(int k);
 

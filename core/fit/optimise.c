@@ -9,6 +9,9 @@
  * and keeps what is higher; all members of a generation are evaluated in one call. Beyond the cube a coordinate is
  * reflected; that of an angle goes round. The best is polished when all are alike. Along narrow ridges that takes long:
  * it is polished from time to time, too, and two such tops in a row that are the same are the optimum.
+ *
+ * A prior whose density is infinite at an edge, Beta's with a shape parameter below 1, would have its top there,
+ * whatever the data say. It counts without the factor that is infinite: as a density over x^alpha, not over x.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +50,7 @@ static shoal_status evaluate(evolution *e)
     const shoal_target *target = e->target;
     shoal_status status = target->from_cube(target->user, e->n, e->tried, e->theta);
     if (!status)
-        status = shoal_target_evaluate(target, e->n, e->theta, e->tried_value, e->tried_ln_l);
+        status = shoal_target_climb(target, e->n, e->theta, e->tried_value, e->tried_ln_l);
     for (long m = 0; m < e->n && !status; m++)
         e->tried_value[m] += e->tried_ln_l[m];
     return status;
@@ -180,6 +183,8 @@ shoal_status shoal_optimise(const shoal_target *target, uint64_t seed, shoal_fit
         e.tried_value = e.ln_l + n;
         e.tried_ln_l = e.tried_value + n;
         status = search(&e, seed, &top, callback, user, draws);
+        if (!status && target->rise)
+            draws->optimum.lnp += target->rise(target->user, draws->optimum.theta);
     }
     free(e.cube);
     shoal_optimum_release(&top);

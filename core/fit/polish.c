@@ -46,6 +46,15 @@ shoal_status shoal_target_evaluate(const shoal_target *target, long n, const dou
     return status;
 }
 
+shoal_status shoal_target_climb(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl)
+{
+    const shoal_status status = shoal_target_evaluate(target, n, theta, lnp, lnl);
+    for (long i = 0; i < n && target->rise && !status; i++)
+        if (lnp[i] > -INFINITY)
+            lnp[i] -= target->rise(target->user, theta + i * target->n_parameters);
+    return status;
+}
+
 shoal_status shoal_optimum_create(const shoal_target *target, shoal_optimum *optimum)
 {
     const size_t k = (size_t)target->n_parameters;
@@ -67,7 +76,7 @@ void shoal_optimum_release(shoal_optimum *optimum)
 /* ln posterior of the first n vectors, to lnp. */
 static shoal_status evaluate(polisher *p, long n)
 {
-    const shoal_status status = shoal_target_evaluate(p->target, n, p->theta, p->lnp, p->lnl);
+    const shoal_status status = shoal_target_climb(p->target, n, p->theta, p->lnp, p->lnl);
     p->at->evaluations += n;
     return status;
 }

@@ -5,7 +5,6 @@
  * covariance, in the directions of its eigenvectors. A set that is integrated over its offset has any offset: ln L does
  * not depend on it.
  */
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -58,7 +57,7 @@ static void add_errors(const shoal_data *data, const shoal_walker_set *set, cons
             continue;
         }
         values[first + i] += hypot(datum->error, jitter) *
-                             (set->freedom > 0 ? noise * gsl_cdf_tdist_Pinv(shoal_fit_uniform(key, use), set->freedom)
+                             (set->freedom > 0 ? noise * shoal_sample_student(set->freedom, shoal_fit_uniform(key, use))
                                                : normal);
     }
 }

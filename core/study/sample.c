@@ -8,10 +8,13 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
 #include <gsl/gsl_randist.h>
+#include <gsl/gsl_sf_gamma.h>
 #include <string.h>
 
 #include "core/config/config.h"
 #include "core/study/study.h"
+
+#define MOST_SHAPE 1e5 /* of a Beta distribution: GSL knows it while one of the two is no more */
 
 static uint64_t mix(uint64_t z)
 {
@@ -242,6 +245,66 @@ static void beta_bounds(const double *p, double below[2])
     below[1] = gsl_cdf_beta_P(to, p[SHOAL_SAMPLE_alpha], p[SHOAL_SAMPLE_beta]);
 }
 
+/* The double half way between two that are not below 0, by count. */
+static double halfway(double low, double high)
+{
+    uint64_t bits[2];
+    double middle;
+    memcpy(&bits[0], &low, sizeof low);
+    memcpy(&bits[1], &high, sizeof high);
+    bits[0] += (bits[1] - bits[0]) / 2;
+    memcpy(&middle, bits, sizeof middle);
+    return middle;
+}
+
+/* The number below which a part of a Beta distribution lies: Newton's steps in ln part over ln x, straight in the lower
+ * tail, else the bracket is halved. (GSL's own inverse ends the process where it does not converge.) */
+static double beta_below(double part, double alpha, double beta)
+{
+    enum { MOST_TURNS = 200, ALTERNATE = 20 };
+    double low = 0, high = 1, x = alpha / (alpha + beta);
+    for (int turn = 0; turn < MOST_TURNS && part > 0; turn++) {
+        const double below = gsl_cdf_beta_P(x, alpha, beta);
+        *(below < part ? &low : &high) = x;
+        const double next = x * exp(log(part / below) * below / (x * gsl_ran_beta_pdf(x, alpha, beta)));
+        if (fabs(next - x) <= GSL_DBL_EPSILON * x)
+            return next;
+        x = next > low && next < high && (turn < ALTERNATE || turn % 2) ? next : halfway(low, high);
+        if (x == low)
+            return x;
+    }
+    return part > 0 ? x : 0;
+}
+
+double shoal_sample_student(double freedom, double u)
+{
+    /* freedom / (freedom + t^2) has a Beta distribution */
+    const double w = beta_below(2 * fmin(u, 1 - u), freedom / 2, 0.5);
+    return copysign(sqrt(freedom * (1 - w) / w), u - 0.5);
+}
+
+/* From the end that is nearer, whose digits are kept. */
+static double beta_quantile(const double *p, double u)
+{
+    const double alpha = p[SHOAL_SAMPLE_alpha], beta = p[SHOAL_SAMPLE_beta];
+    double below[2];
+    beta_bounds(p, below);
+    const double part = below[0] + u * (below[1] - below[0]);
+    if (part < 0.5)
+        return beta_below(part, alpha, beta);
+    const double to = fmin(p[SHOAL_SAMPLE_to], 1);
+    return 1 - beta_below(gsl_cdf_beta_Q(to, alpha, beta) + (1 - u) * (below[1] - below[0]), beta, alpha);
+}
+
+double shoal_sample_log_rise(const shoal_sample *sample, double x)
+{
+    const double *p = sample->parameter, alpha = p[SHOAL_SAMPLE_alpha], beta = p[SHOAL_SAMPLE_beta];
+    if (sample->distribution != SHOAL_DISTRIBUTION_beta)
+        return 0;
+    return (alpha < 1 && !(p[SHOAL_SAMPLE_from] > 0) ? (alpha - 1) * log(x) : 0) +
+           (beta < 1 && !(p[SHOAL_SAMPLE_to] < 1) ? (beta - 1) * log1p(-x) : 0);
+}
+
 double shoal_sample_log_density(const shoal_sample *sample, const double *theta, int i)
 {
     const double *p = sample->parameter, x = theta[i], angle = x * sample->angle;
@@ -293,7 +356,11 @@ double shoal_sample_log_density(const shoal_sample *sample, const double *theta,
     case SHOAL_DISTRIBUTION_beta: {
         double parts[2];
         beta_bounds(p, parts);
-        return x >= 0 && x <= 1 ? log(gsl_ran_beta_pdf(x, P(alpha), P(beta)) / (parts[1] - parts[0])) : -INFINITY;
+        const double shape = (P(alpha) == 1 ? 0 : (P(alpha) - 1) * log(x)) +
+                             (P(beta) == 1 ? 0 : (P(beta) - 1) * log1p(-x));
+        return x >= 0 && x <= 1 && shape < INFINITY /* where it is infinite there is no mass, nor a way out */
+                   ? shape - gsl_sf_lnbeta(P(alpha), P(beta)) - log(parts[1] - parts[0])
+                   : -INFINITY;
     }
     }
 #undef P
@@ -333,11 +400,7 @@ static double quantile(const shoal_sample *sample, const double *part_of, int i)
                      most = isnan(P(to)) ? -1 : cos(P(to) * sample->angle);
         return acos(least + u * (most - least)) / sample->angle;
     }
-    case SHOAL_DISTRIBUTION_beta: {
-        double below[2];
-        beta_bounds(p, below);
-        return gsl_cdf_beta_Pinv(below[0] + u * (below[1] - below[0]), P(alpha), P(beta));
-    }
+    case SHOAL_DISTRIBUTION_beta: return beta_quantile(p, u);
     }
 #undef P
     return NAN;
@@ -435,6 +498,10 @@ shoal_status shoal_sample_init(const shoal_config *config, const config_setting_
     if (from && to && !(p[SHOAL_SAMPLE_from] < p[SHOAL_SAMPLE_to]))
         return shoal_config_fail(config, to, NULL, NULL, "more than from = %.10g", p[SHOAL_SAMPLE_from]);
     const config_setting_t *mean = config_setting_get_member(group, "mean");
+    if (sample->distribution == SHOAL_DISTRIBUTION_beta &&
+        fmin(p[SHOAL_SAMPLE_alpha], p[SHOAL_SAMPLE_beta]) > MOST_SHAPE)
+        return shoal_config_fail(config, config_setting_get_member(group, "alpha"), NULL, NULL,
+                                 "alpha or beta up to %g: with more of both use 'truncated_normal'", MOST_SHAPE);
     if ((from || to) && !(part_within(sample) > 1e-12))
         return shoal_config_fail(config, from ? from : to, NULL, NULL, "bounds that leave a part of '%s'", name);
     switch (sample->distribution) {

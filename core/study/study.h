@@ -275,9 +275,14 @@ double shoal_sample_draw(const shoal_sample *sample, int64_t seed, int64_t id, i
 /* The natural logarithm of the density of parameter i of a vector, -infinity outside; of a correlated one, given those
  * before it. */
 double shoal_sample_log_density(const shoal_sample *sample, const double *theta, int i);
+/* What makes that infinite at an end of a Beta distribution: the factors x^(alpha - 1), (1 - x)^(beta - 1) with a power
+ * below 0. There itself, where no mass is, it is -infinity. */
+double shoal_sample_log_rise(const shoal_sample *sample, double x);
 /* The value of parameter i below which a part of the probability lies, 0 <= part[i] <= 1; of a correlated one, given
  * those before it. */
 double shoal_sample_quantile(const shoal_sample *sample, const double *part, int i);
+/* The value of Student's t distribution below which a part u lies, 0 < u < 1. */
+double shoal_sample_student(double freedom, double u);
 /* An angle of a period within from..to; other numbers as they are. */
 double shoal_sample_wrap(const shoal_sample *sample, double x);
 /* The triangular root of a covariance in place; false if it has none, or is not symmetric to 1e-9. */

@@ -76,7 +76,11 @@ class Density:
     log_likelihood = __call__
 
     def log_prior(self, theta: Any) -> Any:
-        """The natural logarithm of the prior density, -inf outside; arguments as for a call, computed on the host."""
+        """The natural logarithm of the prior density, -inf outside; arguments as for a call, computed on the host.
+
+        An angle that is uniform over a circle has no outside, unless a number is tied to it that does not come back
+        with it. A Beta density that is infinite at an edge is 0 there.
+        """
         return evaluate(self, "log_prior", theta)
 
     def log_prob(self, theta: Any) -> Any:

@@ -193,7 +193,7 @@ static void print_posterior(const shoal_fit *fit, const shoal_draws *draws)
     printf("steps          %ld, of which the later half counts; accepted %.1f %%", draws->n_steps,
            100 * draws->acceptance);
     if (!isnan(draws->swaps)) {
-        printf(", swaps of temperatures from %.1f %%", 100 * draws->swaps);
+        printf(", swaps of temperatures from %.2g %%", 100 * draws->swaps);
     }
     printf("\nposterior      %s\n", fit->output);
 }
@@ -230,6 +230,12 @@ static int fit_study(shoal_context *context, shoal_fit *fit, const fit_options *
                     "shoal: not precise after %ld steps: R-hat up to %.3f, ESS from %.0f (expected %g and %g); the "
                     "same command with more fit.steps goes on\n",
                     draws.n_steps, rhat, fmin(bulk, tail), fit->options.rhat, fit->options.ess);
+            if (!shoal_draws_cross(&draws, fit->options.ess)) {
+                fprintf(stderr,
+                        "shoal: fewer than %g walkers crossed from a temperature to the next one (%.2g %% of the "
+                        "swaps), so that modes may be missing: expected more than fit.temperatures = %d\n",
+                        fit->options.ess, 100 * draws.swaps, fit->options.n_temperatures);
+            }
             code = EXIT_FAILED;
         }
     }

@@ -83,8 +83,7 @@ enum {
     SHOAL_FIT_USE_SCALE,
     SHOAL_FIT_USE_ACCEPT,
     SHOAL_FIT_USE_SWAP,
-    SHOAL_FIT_USE_SHIFT,
-    SHOAL_FIT_USE_MAPPED,
+    SHOAL_FIT_USE_MAPPED = 8, /* 7 is no longer used */
     SHOAL_FIT_USE_AXIS = 1 << 10,
     SHOAL_FIT_USE_EVOLVE = 2 << 20, /* added to the above: of the optimiser, of the start, of simulated data */
     SHOAL_FIT_USE_START = 4 << 20,
@@ -236,6 +235,13 @@ typedef struct shoal_draws {
 static inline long shoal_draws_first(const shoal_draws *draws)
 {
     return draws->n - (draws->n + 1) / 4 * 2;
+}
+
+/* Whether so many walkers, about, crossed each rung of the ladder in the later half of the steps: fewer can bring no
+ * such effective sample size from the temperatures above. */
+static inline bool shoal_draws_cross(const shoal_draws *draws, double ess)
+{
+    return !(draws->swaps * (double)draws->n_steps * (double)draws->n_walkers / 2 < ess);
 }
 
 /* The numbers of one column of the draws that count, to x[n_walkers][n - first]. */

@@ -13,8 +13,7 @@
 #include "core/fit/fit.h"
 
 enum { FIRST_LOOK = 64, LEAST_MORE = 32, PART_MORE = 8 }; /* an eighth more until the next look */
-/* With temperatures no fewer steps are precise: walkers of all of the chains cross to other modes together, so that
- * R-hat does not see those who are missing there, and draws of a ladder that still changes are to be forgotten. */
+/* With temperatures no fewer steps are precise: draws of a ladder that still changes are to be forgotten. */
 enum { LEAST_TEMPERED = 4 * SHOAL_WALKERS_LAG };
 enum { FIRST_LESSON = 64, LAST_LESSON = 4096 }; /* draws */
 enum { MOST_LEARNT = 1 << 14 };                 /* draws, times walkers, of which a map is made, about */
@@ -162,7 +161,8 @@ static shoal_status look(sampler *s, bool brief)
     if (loop.n < 4 || draws->n_diagnosed == draws->n)
         return SHOAL_OK;
     draws->precise = shoal_draws_first(draws) >= last_lesson(s, draws->n - 1) &&
-                     (s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED);
+                     (s->options->n_temperatures == 1 || shoal_walkers_steps(&s->walkers) >= LEAST_TEMPERED) &&
+                     shoal_draws_cross(draws, s->options->ess);
     if (!brief)
         shoal_share(s->target->context, look_threads(s, loop.n), n_columns, 1, diagnose_columns, &loop);
     int done = 0;

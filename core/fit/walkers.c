@@ -4,9 +4,11 @@
  * one call of the target. A walker at temperature T samples prior * L^(1/T). The last of several temperatures is
  * infinite: it samples the prior.
  *
- * After a step, neighbouring temperatures offer each other their walkers, from the hottest on, and what was taken moves
- * the ladder (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of
- * all swaps, ever more slowly:
+ * After a step, walkers of one number offer each other their places, neighbouring temperatures from the hottest on: a
+ * chain is a ladder of its own. If places came back in any chain, each would soon have seen the whole ensemble, and
+ * neither R-hat nor the autocorrelation of a chain would tell how slowly that changes. What was taken moves the ladder
+ * (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of all swaps,
+ * ever more slowly:
  *
  *     d ln(T_i - T_i-1) / dt = (A_i-1 - A_i) / nu / (1 + t / t_0),   nu = 100 and t_0 = 1000 steps
  *
@@ -256,11 +258,9 @@ static double swap(shoal_walkers *walkers, int t)
 {
     const long n = walkers->n_walkers;
     const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
-    const shoal_fit_key all = {seed, step, (uint64_t)(t * n)};
-    const long shift = shoal_fit_pick(&all, SHOAL_FIT_USE_SHIFT, n);
     long n_taken = 0;
     for (long w = 0; w < n; w++) {
-        const long hot = t * n + w, cold = (t - 1) * n + (w + shift) % n;
+        const long hot = t * n + w, cold = hot - n;
         const shoal_fit_key key = {seed, step, (uint64_t)hot};
         const double gain = (walkers->beta[t - 1] - walkers->beta[t]) * (walkers->lnl[hot] - walkers->lnl[cold]);
         if (!(log(shoal_fit_uniform(&key, SHOAL_FIT_USE_SWAP)) < gain))

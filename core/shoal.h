@@ -836,7 +836,7 @@ shoal_status shoal_model_from_normal(const shoal_model *model, long n, const dou
  * shoal_model_to_normal: the way back, for vectors to begin with.
  *   n      in   number of vectors
  *   theta  in   [n][n_parameters]
- *   z      out  [n][n_parameters] NaN of a parameter outside its prior
+ *   z      out  [n][n_parameters] NaN of a parameter outside its prior; an angle that goes round is never outside
  * Status: E_USAGE; E_MEMORY.
  */
 shoal_status shoal_model_to_normal(const shoal_model *model, long n, const double *theta, double *z);

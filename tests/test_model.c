@@ -726,6 +726,41 @@ static void what_is_tied_follows(void **state)
     assert_true(fabs(lnl[0] - lnl[1]) <= 1e-14 * fabs(lnl[1]));
 }
 
+/* An angle goes round if what follows it comes back with it; else its prior ends at its bounds. */
+static void an_angle_goes_round_with_what_is_tied(void **state)
+{
+    static const struct {
+        const char *tie;
+        bool round;
+    } ties[] = {{"parameter = \"omega\"; to = \"b.omega\"; ratio = 2.0;", true},
+                {"parameter = \"omega\"; to = \"b.omega\"; ratio = 0.5;", false},
+                {"parameter = \"M\"; to = \"b.omega\"; ratio = -1.0; add = 10.0;", true},
+                {"parameter = \"inc\"; to = \"b.omega\"; ratio = 1.0;", false}};
+    static const double theta[2] = {40, 400};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(ties); i++) {
+        char text[MOST_TEXT], tied[256];
+        double lnp[2], lnl[2], z[2];
+        text_of("{ name = \"b\"; m = 1e-3; P = 24.0; e = 0.1; inc = 80.0; }, "
+                "{ name = \"c\"; m = 5e-4; P = 61.0; e = 0.1; }",
+                "{ body = \"b\"; parameter = \"omega\"; distribution = \"uniform\"; from = 0.0; to = 360.0; }", "",
+                text);
+        snprintf(tied, sizeof tied, "sample = { tied = ( { body = \"c\"; %s } );", ties[i].tie);
+        replace(text, "sample = {", tied);
+        shoal_study *study = study_of(context, text);
+        shoal_model *model = NULL;
+        assert_ok(context, shoal_model_create(study, 2, &model));
+        assert_ok(context, shoal_model_log_prior(model, 2, theta, lnp));
+        assert_ok(context, shoal_model_evaluate(model, 2, theta, lnl));
+        assert_ok(context, shoal_model_to_normal(model, 2, theta, z));
+        assert_true(fabs(lnp[0] + log(360)) < 1e-14 && isfinite(lnl[0]) && isfinite(z[0]));
+        assert_true(ties[i].round ? lnp[1] == lnp[0] && fabs(lnl[1] - lnl[0]) < 1e-9 * fabs(lnl[0]) && z[1] == z[0]
+                                  : lnp[1] == -INFINITY && isnan(z[1]));
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
 static void expect_refusal(shoal_context *context, const char *text, const char *words)
 {
     shoal_study *study = NULL;
@@ -1202,6 +1237,7 @@ int main(void)
         cmocka_unit_test(normal_numbers_have_the_same_density),
         cmocka_unit_test(gradients_disturb_nobody),
         cmocka_unit_test(what_is_tied_follows),
+        cmocka_unit_test(an_angle_goes_round_with_what_is_tied),
         cmocka_unit_test(time_zero_is_a_number_of_the_table),
         cmocka_unit_test(a_table_of_observers_is_read),
         cmocka_unit_test(hd_164922_is_that_of_two_ellipses),

@@ -345,7 +345,10 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     *draws = (shoal_draws){0};
     if (fit->options.method == SHOAL_FIT_OPTIMISE) {
         draws->k = fit->target.n_parameters;
-        return shoal_optimise(&fit->target, fit->options.seed, callback, user, draws);
+        const shoal_status found = shoal_optimise(&fit->target, fit->options.seed, callback, user, draws);
+        for (int i = 0; i < draws->k && !found; i++)
+            draws->optimum.theta[i] = shoal_fit_wrap(fit, i, draws->optimum.theta[i]);
+        return found;
     }
     int lock;
     shoal_status status = shoal_fit_lock(context, fit->output, "fit", lock_path, &lock);

@@ -70,16 +70,17 @@ shoal_status shoal_model_from_normal(const shoal_model *model, long n, const dou
  * which it may be correlated, are in cube. */
 static double normal_of(const shoal_sample *prior, const double *theta, double *cube, int p)
 {
+    const double x = shoal_sample_wrap(prior, theta[p]);
     double low = -MOST_SIGMA, high = MOST_SIGMA, z = 0;
     cube[p] = gsl_cdf_ugaussian_P(low);
-    if (shoal_sample_quantile(prior, cube, p) > theta[p])
+    if (shoal_sample_quantile(prior, cube, p) > x)
         return NAN;
     cube[p] = gsl_cdf_ugaussian_P(high);
-    if (shoal_sample_quantile(prior, cube, p) < theta[p])
+    if (shoal_sample_quantile(prior, cube, p) < x)
         return NAN;
     while (z > low && z < high) {
         cube[p] = gsl_cdf_ugaussian_P(z);
-        *(shoal_sample_quantile(prior, cube, p) < theta[p] ? &low : &high) = z;
+        *(shoal_sample_quantile(prior, cube, p) < x ? &low : &high) = z;
         z = (low + high) / 2;
     }
     return z;

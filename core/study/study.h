@@ -73,7 +73,8 @@ typedef struct shoal_correlated {
 typedef struct shoal_sample {
     int distribution;
     double angle;  /* one of the user's units of angle in radians */
-    double period; /* of an angle that is uniform all the way round, else 0: its prior has no bounds */
+    double period; /* of an angle that is uniform all the way round, as is what is tied to it: its prior has no bounds;
+                    * else 0 */
     double parameter[SHOAL_SAMPLE_KEYS];
     const shoal_correlated *among; /* of a correlated one: all of them, and its place there */
     int rank;

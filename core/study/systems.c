@@ -307,29 +307,34 @@ static shoal_status read_source(const builder *b, const config_setting_t *group,
 /* The parameter that another number follows. */
 static shoal_status read_tie(builder *b, const config_setting_t *group, variation *v)
 {
+    const shoal_parameter *row = row_of(v);
     const config_setting_t *to = config_setting_get_member(group, "to");
     const char *word = config_setting_get_string(to);
     const int n = b->n_variations - b->n_tied;
     char names[n + 1][2 * SHOAL_NAME_SIZE];
     const char *known[n + 1];
+    variation *leader = NULL;
+    shoal_status status = SHOAL_OK;
     for (int i = 0; i < n; i++) {
         name_variation(b, &b->variations[i], names[i], sizeof names[i]);
         known[i] = names[i];
         if (strcmp(names[i], word) == 0)
-            v->leader = &b->variations[i];
+            v->leader = leader = &b->variations[i];
     }
-    if (!v->leader)
+    if (!leader)
         return shoal_config_fail(b->config, to, NULL, shoal_nearest(word, known, n),
                                  "the name of a parameter of sample or sweep, for instance \"b.e\"");
     v->ratio = shoal_config_number(b->config, group, "sample.tied", "ratio");
     v->add = shoal_config_number(b->config, group, "sample.tied", "add");
-    const char *dimension = row_of(v)->dimension;
-    /* of two angles the ratio has no unit */
-    shoal_status status = strcmp(row_of(v->leader)->dimension, dimension) == 0
-                              ? SHOAL_OK
-                              : shoal_config_angle(b->config, config_setting_get_member(group, "ratio"), v->ratio,
-                                                   dimension);
-    return status ? status : shoal_config_angle(b->config, config_setting_get_member(group, "add"), v->add, dimension);
+    const bool is_angle = strcmp(row->dimension, "angle") == 0,
+               both_are = strcmp(row_of(leader)->dimension, row->dimension) == 0;
+    /* an angle goes round only if what follows it comes back with it */
+    if (!is_angle || isfinite(row->least) || v->ratio != rint(v->ratio))
+        leader->sample.period = 0;
+    if (!both_are) /* else the ratio has no unit */
+        status = shoal_config_angle(b->config, config_setting_get_member(group, "ratio"), v->ratio, row->dimension);
+    return status ? status
+                  : shoal_config_angle(b->config, config_setting_get_member(group, "add"), v->add, row->dimension);
 }
 
 /* The covariance of parameters that have one. */

@@ -325,7 +325,7 @@ class Model(Density):
         return cast(Array, self._call(C.shoal_model_from_normal, z, self.n_parameters))
 
     def to_normal(self, theta: npt.ArrayLike) -> Array:
-        """The way back; NaN of a parameter that is outside its prior."""
+        """The way back; NaN of a parameter that is outside its prior. An angle that goes round may have any value."""
         return cast(Array, self._call(C.shoal_model_to_normal, theta, self.n_parameters))
 
     @property

@@ -252,6 +252,38 @@ static void errors_may_have_students_distribution(void **state)
     assert_true(fabs(lnl - right) < 1e-12 * fabs(right));
     shoal_model_destroy(&model);
     shoal_study_destroy(&study);
+
+    /* Of many degrees of freedom it is normal but for (r^4 / 2 - r^2 - 1 / 2) / (2 freedom). */
+#define MANY(freedom)                                                       \
+    {                                                                       \
+        DATA("delta_ra", "jitter = 50.0; freedom = " #freedom ";"), freedom \
+    }
+    static const struct {
+        const char *data;
+        double freedom;
+    } many[] = {{DATA("delta_ra", "jitter = 50.0;"), 0},
+                MANY(190.0),
+                MANY(210.0),
+                MANY(1e6),
+                MANY(1e9),
+                MANY(1e12),
+                MANY(1e15)};
+    double normal = 0, more = 0;
+    for (int i = 0; i < SHOAL_COUNT(many); i++) {
+        const double freedom = many[i].freedom;
+        text_of(PRIOR("delta_ra", "parallax"), many[i].data, text);
+        model = model_of(context, text, 3, &study);
+        assert_ok(context, shoal_model_evaluate(model, 1, &theta, &lnl));
+        normal = i ? normal : lnl;
+        for (int j = 0; j < N && i == 0; j++) {
+            const double square = (100 - predicted[j]) * (100 - predicted[j]) / (4 + 2500);
+            more += (square * square / 2 - square - 0.5) / 2;
+        }
+        if (i > 0 && !(fabs(lnl - normal - more / freedom) < 0.03 * fabs(more) / freedom + 1e-6))
+            fail_msg("freedom %g: ln L - that of normal errors %g, expected %g", freedom, lnl - normal, more / freedom);
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
 }
 
 #define PAIR(name, kind, more)                                                                                \

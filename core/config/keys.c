@@ -190,7 +190,7 @@ const shoal_key shoal_keys[] = {
           "whether the likelihood is integrated over the offset, of scans over ra, dec, pm_ra and pm_dec, of proper "
           "motions over pm_ra and pm_dec, with priors of density 1 per unit"),
     REAL("data", "jitter", "", 0, 0, NULL, "added to the errors in quadrature"),
-    REAL("data", "freedom", "", 0, 0, "normal errors",
+    REAL("data", "freedom", "", 0, POSITIVE, "normal errors",
          "degrees of freedom of Student's t distribution of the errors, which forgives outliers"),
     REAL("data", "trend", "", 0, ANY, NULL, "added to what is seen, in units a unit of time from run.t_start on"),
     REAL("data", "curvature", "", 0, ANY, NULL, "added to what is seen, in units a squared unit of time"),

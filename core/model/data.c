@@ -391,6 +391,21 @@ static void read_sky(const reader *r, shoal_walker_set *set)
     set->reference = r->kind < SHOAL_DATA_ALONG_SCAN; /* from the first body; make_sights knows where it is seen */
 }
 
+/* Degrees of freedom beyond which errors count as normal: r^2 / freedom would be lost beside 1. ln L of a datum at 10
+ * sigma changes by 5e-7. */
+#define NEARLY_NORMAL 1e10
+
+/* ln(2 pi) of normal errors; of Student's t ln(freedom pi) + 2 ln(Gamma(freedom / 2) / Gamma((freedom + 1) / 2)), whose
+ * Gammas cancel where freedom is large (DLMF 5.11.13). */
+static double constant_of(double freedom)
+{
+    enum { LARGE = 200 };
+    const double x = freedom / 2;
+    if (freedom == 0 || freedom > LARGE)
+        return log(2 * M_PI) + (freedom > 0 ? 1 / (4 * x) - 1 / (96 * x * x * x) + 1 / (320 * pow(x, 5)) : 0);
+    return log(freedom * M_PI) + 2 * (lgamma(x) - lgamma(x + 0.5));
+}
+
 /* What is said of a set beside its measurements. */
 static shoal_status read_set(reader *r, int i)
 {
@@ -429,11 +444,10 @@ static shoal_status read_set(reader *r, int i)
         (&set->offset)[q] = (shoal_walker_number){-1, of[q], value * of[q]};
     }
     set->unit = r->factor;
-    set->freedom = shoal_config_number(config, r->group, "data", "freedom");
-    set->constant = log(set->freedom > 0 ? set->freedom * M_PI : 2 * M_PI);
-    if (set->freedom > 0)
-        set->constant += 2 * (lgamma(set->freedom / 2) - lgamma((set->freedom + 1) / 2));
-    if (set->freedom > 0 && set->marginal)
+    const double freedom = shoal_config_number(config, r->group, "data", "freedom");
+    set->freedom = freedom > NEARLY_NORMAL ? 0 : freedom;
+    set->constant = constant_of(set->freedom);
+    if (freedom > 0 && set->marginal)
         return shoal_config_fail(config, config_setting_get_member(r->group, "freedom"), NULL, NULL,
                                  "normal errors where the likelihood is integrated");
     if (r->kind >= SHOAL_DATA_SEPARATION)

@@ -1031,6 +1031,7 @@ static void a_prior_may_begin_with_what_cannot_be(void **state)
     expect_refusal(context, text, "of one system at least; the first one: e < 0");
 }
 
+/* long: a line for each fault */
 static void what_is_wrong_is_refused(void **state)
 {
     static const struct {

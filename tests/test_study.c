@@ -525,6 +525,20 @@ static void unresolved_pericentres_are_counted(void **state)
         }
         shoal_study_destroy(&study);
     }
+    /* a moon of 3.49 d about a planet of 11.9 yr */
+    static const char moon[] =
+        "system = { bodies = ( { name = \"s\"; m = 1.0; x = 0.0; y = 0.0; z = 0.0; vx = 0.0; vy = 0.0; vz = 0.0; },\n"
+        "    { name = \"p\"; m = 1e-3; x = 5.2; y = 0.0; z = 0.0; vx = 0.0; vy = 2.7567; vz = 0.0; },\n"
+        "    { name = \"m\"; m = 0.0; x = 5.2045; y = 0.0; z = 0.0; vx = 0.0; vy = 5.7186; vz = 0.0; } ); };\n"
+        "integrator = { name = \"hermite4\"; dt = 1e-3; }; run = { t_end = 2.0; };\n";
+    for (int shorter = 0; shorter < 2; shorter++) {
+        shoal_study *study = load_good(moon, shorter ? "integrator.dt=5.8e-4" : "");
+        const shoal_findings *found = &study->findings;
+        assert_int_equal(found->n_unresolved, !shorter);
+        assert_true(shorter || (found->unresolved_body == 2 &&
+                                fabs(found->unresolved_step / study->units.time / 9.546e-3 * 16 - 1) < 1e-3));
+        shoal_study_destroy(&study);
+    }
 }
 
 /* Threads make the systems and choose their steps, in parts; among these systems some are impossible, some have

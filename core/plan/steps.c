@@ -122,16 +122,34 @@ static void add_unresolved(shoal_findings *to, const shoal_findings *from)
     to->n_unresolved += from->n_unresolved;
 }
 
+/* Of a moon, bound to a planet in whose Hill sphere it is, its orbit about that in the place of its Jacobi orbit. */
+static void find_moons(int n, const shoal_body *bodies, shoal_orbit *orbits)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n; j++) {
+            const shoal_body *moon = &bodies[i], *planet = &bodies[j], *star = &bodies[0];
+            const double state[6] = {moon->x - planet->x,   moon->y - planet->y,   moon->z - planet->z,
+                                     moon->vx - planet->vx, moon->vy - planet->vy, moon->vz - planet->vz};
+            const double apart = hypot(hypot(state[0], state[1]), state[2]),
+                         out = hypot(hypot(planet->x - star->x, planet->y - star->y), planet->z - star->z);
+            shoal_orbit orbit;
+            if (planet->m > moon->m && apart < out * cbrt(planet->m / (3 * star->m)) &&
+                shoal_orbit_from_state(NULL, planet->m + moon->m, state, &orbit) == SHOAL_OK && orbit.e < 1)
+                orbits[i] = orbit;
+        }
+}
+
 /*
- * Note the body of n Jacobi orbits that needs the shortest step, if the step dt is too long for it: longer than a
+ * Note the body of n orbits that needs the shortest step, if the step dt is too long for it: longer than a
  * sixteenth of the effective period at its pericentre, T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)). A map whose
  * steps do not resolve the passage is chaotic by itself (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe
  * & Hadden 2022, arXiv:2111.08835).
  */
-static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double dt)
+static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double period,
+                              double dt)
 {
     shoal_findings *findings = plan->findings;
-    double least = dt, shortest = INFINITY;
+    double least = dt;
     int body = 0;
     for (int i = 1; i < n; i++) {
         const double e = orbits[i].e, P = orbits[i].P, q = orbits[i].a * (1 - e);
@@ -139,7 +157,6 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
                      mu = pow(2 * M_PI / P, 2) * pow(orbits[i].a, 3);
         if (!(e < 1))
             continue;
-        shortest = fmin(shortest, P);
         if (needed < least && !(plan->propagator->resolves_pericentre &&
                                 plan->propagator->resolves_pericentre(plan->args.propagator, mu, dt, q))) {
             least = needed;
@@ -152,7 +169,7 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
                                                    .unresolved_body = body,
                                                    .unresolved_by = dt / least,
                                                    .unresolved_step = least,
-                                                   .unresolved_steps = shortest / least});
+                                                   .unresolved_steps = period / least});
 }
 
 /* Least and greatest distance of a body from body 0 on its orbit about it; unbound: the least, and infinity. */
@@ -210,8 +227,11 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
         dt = first_step(n_live, room->bodies);
     }
     dt = fabs(dt);
-    if (count && isfinite(period))
-        check_pericentres(plan, plan->ensemble->id[system], n_live, room->orbits, dt);
+    if (count && isfinite(period)) {
+        if (!plan->propagator->resolves_pericentre) /* that makes substeps near planets, too */
+            find_moons(n_live, room->bodies, room->orbits);
+        check_pericentres(plan, plan->ensemble->id[system], n_live, room->orbits, period, dt);
+    }
     if (study) {
         shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
         check_order(plan->findings, plan->ensemble->id[system], n_live, room->bodies);

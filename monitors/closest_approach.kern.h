@@ -87,10 +87,9 @@ LANE_FN pair_closest closest_find(const shoal_kernel_args *k, const lane_view *v
         closest.fraction = lane_select(deep, found.fraction, closest.fraction);
     }
     if (i == 0 && lane_any(apart & (falling < zero))) {
-        const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]), bend = mu * view->h * view->h;
-        const real after = collision_pericentre(now, mu), far = lane_set(1e300),
-                   q = lane_select(after < far, after, collision_pericentre(then, mu)), q2 = q * q;
-        const mask near = apart & (falling < zero) & (mu > zero) & (q < far) &
+        const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]), bend = mu * view->h * view->h,
+                   q = collision_nearest(then, now, mu), q2 = q * q;
+        const mask near = apart & (falling < zero) & (mu > zero) & (q < lane_set(1e300)) &
                           (collision_way(then, q) + collision_way(now, q) < lane_abs(view->h)) &
                           (lane_abs(q - lane_sqrt(closest.d2)) * (q2 * q2 * q) < (2 * 46.0 / 384) * (bend * bend));
         closest.d2 = lane_select(near, q2, closest.d2);

@@ -4,6 +4,8 @@
  * the first look to the last; between two looks it is that of the cubic with their distances d and rates d',
  *
  *     (d_0 + d_1) / 2 + h (d'_0 - d'_1) / 12
+ *
+ * or, of looks so far apart that d' h is more than half of d, without the second term.
  */
 enum { DISTANCE_FIRST, DISTANCE_SECOND, DISTANCE_EVERY, distance_PARAMETERS };
 /* slots: steps left until the next look; least, largest, integral over time; times of the first look and of the last,
@@ -39,8 +41,11 @@ LANE_FN void distance_watch(const shoal_kernel_args *k, const lane_view *view, r
     const real d = lane_sqrt(pair_dot(pair.x, pair.y, pair.z, pair.x, pair.y, pair.z)),
                rate = pair_dot(pair.x, pair.y, pair.z, pair.vx, pair.vy, pair.vz) / d;
     const mask begun = slots[DISTANCE_FROM] == slots[DISTANCE_FROM];
-    const real passed = view->time - slots[DISTANCE_TO];
-    const real mean = 0.5 * (slots[DISTANCE_LAST] + d) + passed * (slots[DISTANCE_RATE] - rate) * (1.0 / 12);
+    const real passed = view->time - slots[DISTANCE_TO], last = slots[DISTANCE_LAST],
+               far = lane_max(lane_abs(slots[DISTANCE_RATE]), lane_abs(rate)) * lane_abs(passed),
+               bend = lane_select(far < 0.5 * lane_min(last, d), passed * (slots[DISTANCE_RATE] - rate) * (1.0 / 12),
+                                  lane_set(0.0));
+    const real mean = 0.5 * (last + d) + bend;
     slots[DISTANCE_LEAST] = lane_select(due, lane_min(d, slots[DISTANCE_LEAST]), slots[DISTANCE_LEAST]);
     slots[DISTANCE_LARGEST] = lane_select(due, lane_max(d, slots[DISTANCE_LARGEST]), slots[DISTANCE_LARGEST]);
     slots[DISTANCE_INTEGRAL] = lane_select(due & begun, lane_fma(mean, passed, slots[DISTANCE_INTEGRAL]),

@@ -37,6 +37,13 @@ LANE_FN real collision_pericentre(lane_pair p, real mu)
     return lane_select(v2 * v2 * r2 > mu * mu, q, lane_set(1e300));
 }
 
+/* The same of a step, by its end or, if that is on the far half, its begin. */
+LANE_FN real collision_nearest(lane_pair then, lane_pair now, real mu)
+{
+    const real after = collision_pericentre(now, mu);
+    return lane_select(after < lane_set(1e300), after, collision_pericentre(then, mu));
+}
+
 /* The distance of bodies i < j of n at which they touch. */
 LANE_FN real collision_reach(const shoal_kernel_args *k, lane_id id, int n, int i, int j)
 {
@@ -117,8 +124,7 @@ LANE_FN void stop_on_collision_watch(const shoal_kernel_args *k, const lane_view
                 mask passed = there & (falling < lane_set(0.0)) & (rising > lane_set(0.0));
                 if (lane_any(passed)) {
                     const real mu = pulling_mass(k, view->m, j, view->m[0] + view->m[j]);
-                    const real after = collision_pericentre(now, mu), far = lane_set(1e300),
-                               q = lane_select(after < far, after, collision_pericentre(then, mu));
+                    const real q = collision_nearest(then, now, mu);
                     passed = passed & (mu > lane_set(0.0)) & (q < reach) &
                              (collision_way(then, reach) + collision_way(now, reach) < lane_abs(view->h));
                     collision_offer(k, view, passed, falling / (falling - rising), i, j, event);

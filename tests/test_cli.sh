@@ -606,11 +606,13 @@ if command -v gnuplot >/dev/null 2>&1; then
     printf mine >study_ends.png
     cp study_ends.png study.png
     run 2 plot study.h5 --kind ends
-    case $err in *"study_ends.png: is there and no picture of shoal"*) ;; *) wrong "over a picture: $err" ;; esac
+    case $err in *"study_ends.png: is there and no picture of this version of shoal"*) ;; *) wrong "over a picture: $err" ;; esac
     run 0 run study.cfg --force
-    holds "no map: study.png: is there and no picture of shoal"
+    holds "no map: study.png: is there and no picture of this version of shoal"
     [ "$(cat study_ends.png study.png)" = minemine ] || wrong "pictures of others are gone"
     run 0 plot study.h5 --kind ends --output study_ends.png
+    : >study_ends.png
+    run 0 plot study.h5 --kind ends
     rm study.png
     run 0 run study.cfg --force
     run 0 run study.cfg --force
@@ -966,6 +968,8 @@ run 0 explain n_final
 holds "n_final, a column of the table of systems: bodies left at the end"
 refused 2 hermite4 explain hermit4
 refused 2 "" explain stop_on_ejection.r_mix
+refused 2 "" explain stop_on_ejection.r
+refused 2 "" explain run.e
 run 0 info
 for word in GSL HDF5 libconfig cpu cuda gnuplot compiler "threads by default"; do
     printf '%s' "$out" | grep -qi "$word" || wrong "info does not tell of $word"

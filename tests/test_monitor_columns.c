@@ -300,16 +300,31 @@ static void a_mean_distance_is_over_time(void **state)
             const shoal_orbit orbit[2] = {{0}, {.a = 1.0, .e = 0.5}};
             shoal_body bodies[2] = {{.m = 1.0}, {.m = 0.0}};
             assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
-            const shoal_options options = {.propagator = shoal_propagator_find(NULL, names[p]) ? names[p]
-                                                                                               : "runge_kutta_adaptive",
+            const shoal_options options = {.propagator = names[p],
                                            .t_end = 200 * TWO_PI,
                                            .dt = 0.01,
                                            MONITORS({.name = "distance", SETTINGS({.name = "every", .value = every})})};
             struct motion motion = watch(context, 2, bodies, &options);
             print_message("%-20s every %d: %.5f\n", names[p], every, column(&motion, "distance_mean"));
-            assert_near(column(&motion, "distance_mean"), 1.125, 2e-4);
+            /* of every second long step of bulirsch_stoer some are too far apart for the rates to count */
+            assert_near(column(&motion, "distance_mean"), 1.125, every == 1 ? 2e-4 : 3e-3);
             motion_end(&motion);
         }
+    /* looks that are far apart: between the least and the largest all the same */
+    for (int every = 20; every <= 200; every *= 10) {
+        const shoal_orbit orbit[3] = {{0}, {.a = 1.0, .e = 0.3}, {.a = 5.2}};
+        shoal_body bodies[3] = {{.m = 1.0}, {.m = 1e-6}, {.m = 1e-6}};
+        assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 3, orbit, bodies));
+        const shoal_options options = {
+            .propagator = "mvs",
+            .t_end = 20 * TWO_PI,
+            .dt = 0.05 * TWO_PI,
+            MONITORS({.name = "distance", SETTINGS({.name = "every", .value = every}, {.name = "first", .value = 1})})};
+        struct motion motion = watch(context, 3, bodies, &options);
+        const double mean = column(&motion, "distance_mean");
+        assert_true(mean > column(&motion, "distance_min") && mean < column(&motion, "distance_max"));
+        motion_end(&motion);
+    }
 }
 
 /* Angles of bodies one of which has merged, and those seen once, tell of no libration. */

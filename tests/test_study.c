@@ -539,6 +539,19 @@ static void unresolved_pericentres_are_counted(void **state)
                                 fabs(found->unresolved_step / study->units.time / 9.546e-3 * 16 - 1) < 1e-3));
         shoal_study_destroy(&study);
     }
+    /* the planet of a star whose companion is heavier is no moon of that */
+    static const char planet[] =
+        "system = { elements = \"jacobi\"; bodies = ( { name = \"A\"; m = 0.2; }, { name = \"p\"; m = 0.0; a = 1.0; "
+        "},\n"
+        "    { name = \"B\"; m = 2.0; a = 5.0; } ); };\n"
+        "sweep = ( { body = \"p\"; parameter = \"M\"; from = 0.0; to = 6.0; count = 20; } );\n"
+        "integrator = { name = \"hermite4\"; dt = 0.139; }; run = { t_end = 2.0; };\n"; /* P / 16 = 0.1398 */
+    shoal_study *study = load_good(planet, "");
+    assert_int_equal(study->findings.n_unresolved, 0);
+    shoal_study_destroy(&study);
+    study = load_good(planet, "integrator.dt=0.141");
+    assert_int_equal(study->findings.n_unresolved, 20);
+    shoal_study_destroy(&study);
 }
 
 /* Threads make the systems and choose their steps, in parts; among these systems some are impossible, some have
@@ -757,6 +770,10 @@ static void inclinations_out_of_bounds_are_invalid(void **state)
         assert_string_equal(study->findings.why_invalid, *wrong[i] == '-' ? "inc < 0" : "inc > 180 degrees");
         shoal_study_destroy(&study);
     }
+    write_text("inclinations.csv", "c.inc\n180.0001\n0\n"); /* as rounded, in radians */
+    shoal_study *study = load_good(text, "");
+    assert_int_equal(study->findings.n_invalid, 0);
+    shoal_study_destroy(&study);
     write_text("inclinations.csv", "c.inc\n10\n");
     assert_refused(text, "sample.tied=({body=\"b\";parameter=\"inc\";to=\"c.inc\";ratio=-1.0;})", "inc < 0");
 }

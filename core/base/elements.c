@@ -39,7 +39,9 @@ static const long double PI = 3.141592653589793238462643383279502884L;
 
 /* Orbits closer than this to the reference plane (sin inc) and to a circle (e) are taken to be there: less than what
  * the rounding of a state leaves of them. */
-static const double PLANE_LIMIT = 4 * DBL_EPSILON, CIRCLE_LIMIT = 8 * DBL_EPSILON, NEAR_CIRCLE = 0x1p-10;
+static const double PLANE_LIMIT = 4 * DBL_EPSILON, CIRCLE_LIMIT = 8 * DBL_EPSILON;
+/* Below this e the roundings of f and E are to be the same. */
+static const double NEAR_CIRCLE = 0x1p-10;
 
 /* ---- Kepler's equation ------------------------------------------------------------------------------------------- */
 

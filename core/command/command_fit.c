@@ -82,7 +82,7 @@ static void draw_progress(const fit_progress *progress, const shoal_draws *draws
                             options->n_temperatures / (now - progress->began),
                         100 * draws->acceptance);
     if (!isnan(draws->swaps)) {
-        used += snprintf(line + used, sizeof line - (size_t)used, "  swaps from %.0f %%", 100 * draws->swaps);
+        used += snprintf(line + used, sizeof line - (size_t)used, "  swaps from %.2g %%", 100 * draws->swaps);
     }
     if (draws->n_diagnosed > 0) {
         double rhat, bulk, tail;

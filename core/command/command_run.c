@@ -165,9 +165,9 @@ void print_study(const shoal_study *study)
                study->axes[k].logarithmic ? ", logarithmic" : "");
     }
     fputs(study->n_axes > 0 ? "\n" : "", stdout);
-    if (study->rows[0] < study->rows[1]) {
+    if (study->n_rows_drawn < study->n_rows) {
         const config_setting_t *sample = shoal_config_lookup(&study->config, "sample");
-        printf("draws: the first %ld of %ld rows of %s\n", study->rows[0], study->rows[1],
+        printf("draws: the first %ld of %ld rows of %s\n", study->n_rows_drawn, study->n_rows,
                shoal_config_string(sample, "file", ""));
     }
     if (study->stride > 1) {

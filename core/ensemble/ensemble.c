@@ -146,7 +146,7 @@ shoal_status shoal_ensemble_create_by(shoal_context *context, int n_threads, lon
                                    sizeof *made->id + sizeof *made->time + sizeof *made->energy_start +
                                    sizeof *made->energy_jump + sizeof *made->centre + sizeof *made->dt);
     const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (needed > there) /* a system that lends more than it has would end the process later */
+    if (needed > there) /* an operating system that overcommits would kill the process later */
         return shoal_fail(context, SHOAL_E_MEMORY,
                           "no memory for %ld systems of %d bodies: they need %.3g GB, and this machine has %.3g GB",
                           n_systems, n_bodies, needed / 1e9, there / 1e9);

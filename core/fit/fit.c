@@ -147,7 +147,7 @@ static void cut(char *text, const char *group)
 }
 
 /* The text that a journal is of, malloc'd: that of the config, with all that draws depend on in its group `fit` and
- * without what says when they end. Journals whose walkers swapped with any other number are of other chains. */
+ * without what says when they end. Journals whose walkers swapped with those of any index are of other chains. */
 static char *describe_fit(const char *config_text, const shoal_fit_options *options)
 {
     char *text, *rest = strdup(config_text);

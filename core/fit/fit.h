@@ -237,8 +237,8 @@ static inline long shoal_draws_first(const shoal_draws *draws)
     return draws->n - (draws->n + 1) / 4 * 2;
 }
 
-/* Whether so many walkers, about, crossed each rung of the ladder in the later half of the steps: fewer can bring no
- * such effective sample size from the temperatures above. */
+/* Whether so many walkers, about, crossed each rung of the ladder in half of the steps, by the average over all: fewer
+ * can bring no such effective sample size from the temperatures above. */
 static inline bool shoal_draws_cross(const shoal_draws *draws, double ess)
 {
     return !(draws->swaps * (double)draws->n_steps * (double)draws->n_walkers / 2 < ess);

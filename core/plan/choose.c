@@ -461,12 +461,8 @@ static double moon_period(const shoal_ensemble *ensemble, long system, int i, in
     const shoal_body star = shoal_ensemble_read_body(ensemble, system, 0),
                      planet = shoal_ensemble_read_body(ensemble, system, i),
                      moon = shoal_ensemble_read_body(ensemble, system, j);
-    const double mu = planet.m + moon.m, hill = cbrt(planet.m / (3 * star.m));
-    const double r = hypot(hypot(moon.x - planet.x, moon.y - planet.y), moon.z - planet.z),
-                 v = hypot(hypot(moon.vx - planet.vx, moon.vy - planet.vy), moon.vz - planet.vz);
-    const double away = hypot(hypot(planet.x - star.x, planet.y - star.y), planet.z - star.z);
-    const double a = 1 / (2 / r - v * v / mu);
-    return moon.m <= planet.m && r < hill * away && a > 0 ? 2 * M_PI * sqrt(a * a * a / mu) : INFINITY;
+    shoal_orbit orbit;
+    return shoal_plan_moon(&star, &planet, &moon, &orbit) ? orbit.P : INFINITY;
 }
 
 /* For shoal_ensemble_refuse: a force on a planet or on its moon, in steps that are long for the moon's orbit.

@@ -122,19 +122,24 @@ static void add_unresolved(shoal_findings *to, const shoal_findings *from)
     to->n_unresolved += from->n_unresolved;
 }
 
-/* Of a moon, bound to a planet in whose Hill sphere it is, its orbit about that in the place of its Jacobi orbit. */
+bool shoal_plan_moon(const shoal_body *star, const shoal_body *planet, const shoal_body *moon, shoal_orbit *orbit)
+{
+    const double state[6] = {moon->x - planet->x,   moon->y - planet->y,   moon->z - planet->z,
+                             moon->vx - planet->vx, moon->vy - planet->vy, moon->vz - planet->vz};
+    const double apart = hypot(hypot(state[0], state[1]), state[2]),
+                 out = hypot(hypot(planet->x - star->x, planet->y - star->y), planet->z - star->z),
+                 own = hypot(hypot(moon->x - star->x, moon->y - star->y), moon->z - star->z);
+    return moon->m <= planet->m && apart < out * cbrt(planet->m / (3 * star->m)) && apart < own &&
+           shoal_orbit_from_state(NULL, planet->m + moon->m, state, orbit) == SHOAL_OK && orbit->e < 1;
+}
+
+/* The orbit of a moon about its planet in the place of its Jacobi orbit. */
 static void find_moons(int n, const shoal_body *bodies, shoal_orbit *orbits)
 {
     for (int i = 1; i < n; i++)
         for (int j = 1; j < n; j++) {
-            const shoal_body *moon = &bodies[i], *planet = &bodies[j], *star = &bodies[0];
-            const double state[6] = {moon->x - planet->x,   moon->y - planet->y,   moon->z - planet->z,
-                                     moon->vx - planet->vx, moon->vy - planet->vy, moon->vz - planet->vz};
-            const double apart = hypot(hypot(state[0], state[1]), state[2]),
-                         out = hypot(hypot(planet->x - star->x, planet->y - star->y), planet->z - star->z);
             shoal_orbit orbit;
-            if (planet->m > moon->m && apart < out * cbrt(planet->m / (3 * star->m)) &&
-                shoal_orbit_from_state(NULL, planet->m + moon->m, state, &orbit) == SHOAL_OK && orbit.e < 1)
+            if (j != i && shoal_plan_moon(&bodies[0], &bodies[j], &bodies[i], &orbit) && orbit.P < orbits[i].P)
                 orbits[i] = orbit;
         }
 }
@@ -228,7 +233,7 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
     }
     dt = fabs(dt);
     if (count && isfinite(period)) {
-        if (!plan->propagator->resolves_pericentre) /* that makes substeps near planets, too */
+        if (!plan->propagator->resolves_pericentre) /* hybrid follows moons by substeps */
             find_moons(n_live, room->bodies, room->orbits);
         check_pericentres(plan, plan->ensemble->id[system], n_live, room->orbits, period, dt);
     }

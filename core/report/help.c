@@ -194,6 +194,20 @@ static int find_column(const shoal_plugs *plugs, const char *name, int *monitor)
     return found;
 }
 
+/* Whether the first n characters are a group of a config or a plug, whose names no body's keys follow. */
+static bool is_group(const shoal_config *config, const char *name, size_t n)
+{
+    char word[SHOAL_COLUMN_SIZE];
+    if (n >= sizeof word)
+        return false;
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    bool found = shoal_propagator_find(config->context, word) || shoal_monitor_find(config->context, word) >= 0 ||
+                 shoal_force_find(config->context, word) >= 0;
+    for (int i = 0; i < shoal_n_keys && !found; i++)
+        found = strncmp(shoal_keys[i].section, word, n) == 0 && strchr(".", shoal_keys[i].section[n]);
+    return found;
+}
+
 /* A column of what `shoal query` prints: of every result, of a monitor, or one that is swept, BODY.KEY. */
 static bool explain_column(const shoal_config *config, const char *name, FILE *out)
 {
@@ -217,6 +231,8 @@ static bool explain_column(const shoal_config *config, const char *name, FILE *o
         end_with_unit(config, plug->columns[column].dimension, out);
     }
     const shoal_key *key = dot && dot > name ? shoal_key_find("system.bodies", dot + 1) : NULL;
+    if (key && is_group(config, name, (size_t)(dot - name)))
+        key = NULL;
     if (key) {
         found = fprintf(out, "%s, a column of a key of a body, swept or drawn\n", name) > 0;
         print_row(config, key->kind, key->otherwise, &key->row, out);

@@ -756,11 +756,12 @@ static bool sign_png(int file)
     return pwrite(file, our_end, sizeof our_end - 1, end) == (ssize_t)sizeof our_end - 1;
 }
 
-/* Whether the name is free, or that of a picture of ours. */
+/* Whether the name is free, or that of an empty file or of a picture of ours. */
 static bool is_spare(const char *path)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const bool spare = file < 0 ? errno == ENOENT : file_ends_in(file, our_end, sizeof our_end - 1);
+    const bool spare = file < 0 ? errno == ENOENT
+                                : lseek(file, 0, SEEK_END) == 0 || file_ends_in(file, our_end, sizeof our_end - 1);
 
     if (file >= 0) {
         close(file);
@@ -784,7 +785,8 @@ static shoal_status draw_picture(shoal_context *context, FILE *script, const cha
         goto done;
     }
     if (spares && !is_spare(path)) {
-        status = shoal_fail(context, SHOAL_E_INPUT, "%s: is there and no picture of shoal: it is not replaced", path);
+        status = shoal_fail(context, SHOAL_E_INPUT,
+                            "%s: is there and no picture of this version of shoal: it is not replaced", path);
         goto done;
     }
     if (!errors) {

@@ -713,18 +713,12 @@ shoal_status shoal_h5_open(shoal_context *context, const char *path, shoal_h5 *h
 
 bool shoal_h5_begins(const void *begin)
 {
-    return memcmp(begin, hdf5_signature, SIGNATURE) == 0 || memcmp(begin, block_magic, SIGNATURE) == 0;
+    return memcmp(begin, hdf5_signature, SIGNATURE) == 0 || shoal_h5_is_block(begin);
 }
 
-bool shoal_h5_has_block(const char *path)
+bool shoal_h5_is_block(const void *begin)
 {
-    char begin[SIGNATURE] = "";
-    FILE *file = shoal_not_a_file(path) ? NULL : fopen(path, "rb");
-    const bool found = file && fread(begin, 1, sizeof begin, file) == sizeof begin &&
-                       memcmp(begin, block_magic, SIGNATURE) == 0;
-    if (file)
-        fclose(file);
-    return found;
+    return memcmp(begin, block_magic, SIGNATURE) == 0;
 }
 
 void shoal_h5_close(shoal_h5 *h5)

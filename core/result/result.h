@@ -407,8 +407,8 @@ shoal_status shoal_store_spare(shoal_context *context, const char *path);
 void shoal_store_journal_path(const char *path, char *journal, size_t size);
 /* Whether the first 8 bytes of a file are those of HDF5's, or of a result's. */
 bool shoal_h5_begins(const void *begin);
-/* Whether a file begins as those that shoal writes do. */
-bool shoal_h5_has_block(const char *path);
+/* Whether they are those of a file that shoal wrote. */
+bool shoal_h5_is_block(const void *begin);
 /* From now on HDF5 prints no errors, not even at exit about a damaged file that it could not close. */
 void shoal_h5_quiet(void);
 

@@ -656,14 +656,21 @@ shoal_status shoal_store_glance(shoal_context *context, const char *path, shoal_
     return status;
 }
 
-bool shoal_store_is(const char *path)
+/* The first bytes of a file, zeros where it has fewer; false if there is none. */
+static bool read_begin(const char *path, char begin[8])
 {
-    char begin[8] = "";
     FILE *file = shoal_not_a_file(path) ? NULL : fopen(path, "rb");
-    const bool found = !file || (fread(begin, 1, sizeof begin, file) == sizeof begin && shoal_h5_begins(begin));
+    if (!file || fread(begin, 1, 8, file) < 8)
+        memset(begin, 0, 8);
     if (file)
         fclose(file);
-    return found;
+    return file != NULL;
+}
+
+bool shoal_store_is(const char *path)
+{
+    char begin[8];
+    return !read_begin(path, begin) || shoal_h5_begins(begin);
 }
 
 /* Whether shoal wrote this file: results, posteriors, calibrations. The block of ours is enough, whatever is damaged
@@ -671,10 +678,10 @@ bool shoal_store_is(const char *path)
 static bool is_ours(const char *path)
 {
     shoal_h5 h5;
-    char format[32] = "";
-    if (shoal_h5_has_block(path))
+    char begin[8], format[32] = "";
+    if (read_begin(path, begin) && shoal_h5_is_block(begin))
         return true;
-    if (!shoal_store_is(path) || shoal_h5_open(NULL, path, &h5))
+    if (!shoal_h5_begins(begin) || shoal_h5_open(NULL, path, &h5))
         return false;
     const bool found = shoal_h5_has_attribute(&h5, "/", "format") &&
                        !shoal_h5_get_word(&h5, "/", "format", format, sizeof format);

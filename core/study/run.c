@@ -1624,6 +1624,11 @@ shoal_status shoal_study_run(shoal_study *study, int overwrite, shoal_progress_c
     if (!study) {
         return SHOAL_E_USAGE;
     }
+    if (*study->stands_in) {
+        return shoal_fail(study->context, SHOAL_E_INPUT,
+                          "sample: expected possible initial conditions of one system at least; the first one: %s",
+                          study->stands_in);
+    }
     int lock;
     char lock_path[PATH_MAX];
     shoal_status status = lock_output(study, lock_path, &lock);

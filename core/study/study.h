@@ -174,7 +174,8 @@ struct shoal_study {
     struct shoal_big_study *big;
     /* the systems */
     shoal_ensemble *ensemble;
-    long rows[2]; /* of a CSV in sample.file: its first ones that are drawn, of how many; 0: there is none */
+    char stands_in[200]; /* why no system is possible, so that later draws stand in, for a likelihood alone; or "" */
+    long n_rows_drawn, n_rows; /* of a CSV in sample.file: its first ones are drawn; 0: there is none */
     struct shoal_table *given; /* borrowed, NULL = none: receives the possible systems in inner units, in the frame of
                                 * the config */
     char (*body_name)[SHOAL_NAME_SIZE];

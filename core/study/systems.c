@@ -447,8 +447,8 @@ static shoal_status read_draws(builder *b, const config_setting_t *file, const c
     if (!status && !count)
         b->n_copies = b->n_draws;
     if (!b->posterior) {
-        b->study->rows[0] = b->n_copies;
-        b->study->rows[1] = b->n_draws;
+        b->study->n_rows_drawn = b->n_copies;
+        b->study->n_rows = b->n_draws;
     }
     if (!status && b->n_copies > b->n_draws)
         status = shoal_config_fail(b->config, count, NULL, NULL, "at most %ld, the rows of the file", b->n_draws);
@@ -569,13 +569,18 @@ static void set_masses(builder *b)
     }
 }
 
+#define ROUNDED 1e-6 /* of an angle in some digits */
+
 /* Why an inclination that is drawn or swept is none, or NULL. A likelihood takes any: samplers pass its bounds more
  * easily if it is reflected there. */
 static const char *wrong_inclination(const builder *b, int i)
 {
     const shoal_parameter *row = &shoal_body_key(SHOAL_BODY_inc)->row;
     const double inc = b->inputs[i].value[SHOAL_BODY_inc];
-    return b->likelihood ? NULL : !(inc >= row->least) ? "inc < 0" : !(inc <= row->most) ? "inc > 180 degrees" : NULL;
+    return b->likelihood                         ? NULL
+           : !(inc >= row->least)                ? "inc < 0"
+           : !(inc <= row->most * (1 + ROUNDED)) ? "inc > 180 degrees"
+                                                 : NULL;
 }
 
 /* Cartesian bodies of the inputs as they are now; E_INPUT if there are none (reason: a phrase). */
@@ -826,6 +831,7 @@ static shoal_status make_systems(builder *b)
     const bool any = b->likelihood && !b->draws && shoal_study_is_whole(study);
     while (!status && any && found.n_invalid == n && study->first + n < MOST_DRAWS) {
         study->first += n;
+        snprintf(study->stands_in, sizeof study->stands_in, "%s", first.why_invalid);
         status = make_all(b, &found);
     }
     if (status)

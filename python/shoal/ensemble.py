@@ -349,6 +349,8 @@ class Ensemble:
         }
         for name, value in elements.items():
             bare = angles is None and name not in dimensions and not hasattr(given[name], "to_value")
+            if name == "M" and "e" in elements and np.any(elements["e"] >= 1):
+                continue  # of a hyperbola it is no angle
             if bare and (strange := value[np.abs(value) > 6.3]).size:  # as in configs
                 raise InputError(
                     f"{name} = {strange[0]:g}: expected at most 2 pi radians, or angles = 'degrees' "

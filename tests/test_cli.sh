@@ -606,7 +606,10 @@ if command -v gnuplot >/dev/null 2>&1; then
     printf mine >study_ends.png
     cp study_ends.png study.png
     run 2 plot study.h5 --kind ends
-    case $err in *"study_ends.png: is there and no picture of this version of shoal"*) ;; *) wrong "over a picture: $err" ;; esac
+    case $err in
+    *"study_ends.png: is there and no picture of this version of shoal"*) ;;
+    *) wrong "over a picture: $err" ;;
+    esac
     run 0 run study.cfg --force
     holds "no map: study.png: is there and no picture of this version of shoal"
     [ "$(cat study_ends.png study.png)" = minemine ] || wrong "pictures of others are gone"

@@ -4,11 +4,11 @@
  * one call of the target. A walker at temperature T samples prior * L^(1/T). The last of several temperatures is
  * infinite: it samples the prior.
  *
- * After a step, walkers of the same index offer each other their places, neighbouring temperatures from the hottest on: a
- * chain is a ladder of its own. If places came back in any chain, each would soon have seen the whole ensemble, and
- * neither R-hat nor the autocorrelation of a chain would tell how slowly that changes. What was taken moves the ladder
- * (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of all swaps,
- * ever more slowly:
+ * After a step, walkers of the same index offer each other their places, neighbouring temperatures from the hottest
+ * on: a chain is a ladder of its own. If places came back in any chain, each would soon have seen the whole ensemble,
+ * and neither R-hat nor the autocorrelation of a chain would tell how slowly that changes. What was taken moves the
+ * ladder (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of all
+ * swaps, ever more slowly:
  *
  *     d ln(T_i - T_i-1) / dt = (A_i-1 - A_i) / nu / (1 + t / t_0),   nu = 100 and t_0 = 1000 steps
  *

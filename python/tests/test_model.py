@@ -468,12 +468,9 @@ def test_the_program_is_a_module():
     assert shoal.__version__ in said.stdout
 
 
-def test_import_is_quick_and_needs_no_compiler():
-    # of this process, since other tests run beside this one
-    code = "import numpy, time; t = time.process_time(); import shoal; print(time.process_time() - t)"
+def test_import_is_light_and_needs_no_compiler():
+    code = "import sys; import shoal; print(*(name.partition('.')[0] for name in sys.modules))"
     environment = {**os.environ, "PATH": "/nowhere"}
-    turns = [
-        float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(turns) < 0.05
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, text=True)
+    heavy = {"astropy", "h5py", "jax", "matplotlib", "pandas", "rebound", "scipy"}
+    assert "shoal" in loaded.stdout.split() and not heavy & set(loaded.stdout.split())

@@ -33,8 +33,7 @@ static const shoal_monitor_column columns[] = {
     {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first,
      SHOAL_OF_SYSTEM},
     {"amd_change", "",
-     "largest relative change of the angular momentum deficit since the first look; empty where "
-     "that is below 1e-13",
+     "largest relative change of the angular momentum deficit since the first look; empty where that is below 1e-13",
      change, SHOAL_OF_SYSTEM},
 };
 

@@ -39,8 +39,7 @@ static const shoal_monitor_column columns[] = {
 const shoal_monitor shoal_monitor_closest_approach = {
     .name = "closest_approach",
     .doc = "the closest approach of every pair of planets, or of bodies, swept within the step; with stop_on_collision "
-           "no nearer "
-           "than where they touch",
+           "no nearer than where they touch",
     .reference = "mutual Hill radius: Chambers, Wetherill & Boss 1996, Icarus 119, 261",
     .parts = SHOAL_PAIRS,
     .n_part_slots = SHOAL_COUNT(nothing),

@@ -27,6 +27,18 @@ bool shoal_config_parse(config_t *tree, const char *path, const char *text)
     return good;
 }
 
+void shoal_config_recall(config_t *tree, const char *text)
+{
+    config_init(tree);
+    config_set_auto_convert(tree, CONFIG_TRUE);
+    void *numbers = shoal_numbers_begin();
+    if (text && !shoal_config_parse(tree, NULL, text)) {
+        config_destroy(tree);
+        config_init(tree);
+    }
+    shoal_numbers_end(numbers);
+}
+
 #define MAX_INCLUDES 10  /* libconfig's limit of nesting */
 #define MAX_WORDS    256 /* known words of one place: keys of a section, names of plugs, bodies */
 

@@ -130,6 +130,8 @@ shoal_status shoal_config_open(shoal_context *context, const char *path, const c
 void shoal_config_close(shoal_config *config);
 /* libconfig reads a text, or for NULL the file at path; false: its error is in the tree. The locale stays. */
 bool shoal_config_parse(config_t *tree, const char *path, const char *text);
+/* The config that a result holds; an empty tree where it has none (NULL). To be released by config_destroy. */
+void shoal_config_recall(config_t *tree, const char *text);
 /* What the config of a run says of its forces, and of the units of their numbers, as a config of these groups alone;
  * malloc'd, NULL: it has no forces. names [size]: "gr, radiation". */
 char *shoal_config_of_forces(const char *text, char *names, size_t size);

@@ -176,19 +176,14 @@ static void read_config(const shoal_context *context, const shoal_result *result
     c->tolerance = shoal_key_find("run.certify", "tolerance")->row.initial;
     c->look = crossing->parameters[CROSSING_EVERY].initial;
     config_t config;
-    config_init(&config);
-    void *numbers = shoal_numbers_begin();
-    config_set_auto_convert(&config, CONFIG_TRUE);
-    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text)) {
-        const config_setting_t *monitors = config_lookup(&config, "monitors");
-        config_lookup_float(&config, "run.certify.tolerance", &c->tolerance);
-        for (int i = 0; monitors && i < config_setting_length(monitors); i++) {
-            const config_setting_t *monitor = config_setting_get_elem(monitors, (unsigned)i);
-            if (strcmp(shoal_config_string(monitor, "name", ""), crossing->name) == 0)
-                config_setting_lookup_float(monitor, "every", &c->look);
-        }
+    shoal_config_recall(&config, result->config_text);
+    config_lookup_float(&config, "run.certify.tolerance", &c->tolerance);
+    const config_setting_t *monitors = config_lookup(&config, "monitors");
+    for (int i = 0; monitors && i < config_setting_length(monitors); i++) {
+        const config_setting_t *monitor = config_setting_get_elem(monitors, (unsigned)i);
+        if (strcmp(shoal_config_string(monitor, "name", ""), crossing->name) == 0)
+            config_setting_lookup_float(monitor, "every", &c->look);
     }
-    shoal_numbers_end(numbers);
     config_destroy(&config);
 }
 

@@ -506,9 +506,7 @@ static bool unswept_value(const config_t *config, const char *column, double *va
             if (!member || !config_setting_is_number(member)) {
                 return false;
             }
-            *value = config_setting_type(member) == CONFIG_TYPE_INT     ? config_setting_get_int(member)
-                     : config_setting_type(member) == CONFIG_TYPE_INT64 ? (double)config_setting_get_int64(member)
-                                                                        : config_setting_get_float(member);
+            *value = config_setting_get_float(member);
             return true;
         }
     }
@@ -536,15 +534,9 @@ static bool axis_place(const config_t *config, const map_axis *axis, double *pla
 static bool real_place(const plot_map *map, double *x, double *y)
 {
     config_t config;
-    bool found = false;
 
-    if (!map->result->config_text) {
-        return false;
-    }
-    config_init(&config);
-    if (shoal_config_parse(&config, NULL, map->result->config_text)) {
-        found = axis_place(&config, &map->x, x) && axis_place(&config, &map->y, y);
-    }
+    shoal_config_recall(&config, map->result->config_text);
+    const bool found = axis_place(&config, &map->x, x) && axis_place(&config, &map->y, y);
     config_destroy(&config);
     return found;
 }

@@ -46,11 +46,7 @@ shoal_status shoal_report_read(shoal_context *context, const char *path, shoal_r
 void shoal_report_eases(const shoal_context *context, const shoal_result *result, shoal_eases *eases)
 {
     config_t config;
-    *eases = (shoal_eases){0};
-    config_init(&config);
-    void *numbers = shoal_numbers_begin();
-    if (result->config_text && shoal_config_parse(&config, NULL, result->config_text))
-        shoal_config_eases(context, config_lookup(&config, "forces"), result->body_name, result->n_bodies, eases);
-    shoal_numbers_end(numbers);
+    shoal_config_recall(&config, result->config_text);
+    shoal_config_eases(context, config_lookup(&config, "forces"), result->body_name, result->n_bodies, eases);
     config_destroy(&config);
 }

@@ -457,11 +457,8 @@ bool shoal_certify_is_due(const shoal_result *result)
     config_t config;
     if (result->complete || shoal_result_log(result, SHOAL_CERTIFY_LOG))
         return false;
-    config_init(&config);
-    void *numbers = shoal_numbers_begin();
-    const bool due = result->config_text && shoal_config_parse(&config, NULL, result->config_text) &&
-                     config_lookup(&config, "run.certify");
-    shoal_numbers_end(numbers);
+    shoal_config_recall(&config, result->config_text);
+    const bool due = config_lookup(&config, "run.certify");
     config_destroy(&config);
     return due;
 }

@@ -295,23 +295,36 @@ static void sample_sizes_of_tempered_chains_are_honest(void **state)
     }
 }
 
-/* Of two temperatures the hotter one samples the prior, which has next to nothing in the modes: none comes from there,
- * and R-hat does not know of the mode that nobody is in. */
-static void a_broken_ladder_is_not_precise(void **state)
+/* 0.02 of the swaps of 1000 steps of 40 walkers, in the later half: 400. */
+static void a_ladder_that_few_cross_is_broken(void **state)
 {
-    known of = {3, 2000, modes, 0, 0, NULL, 0};
-    const shoal_target target = target_of(context_of(state), &of);
-    shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
-    shoal_draws draws;
-    options.n_temperatures = 2;
-    options.n_steps = 6000;
-    options.ess = 400;
-    assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &draws));
-    for (int i = 0; i < 3; i++)
-        assert_true(draws.diagnosis[i].rhat < 1.01 && draws.diagnosis[i].ess_bulk > 400);
-    assert_false(draws.precise);
-    assert_false(shoal_draws_cross(&draws, options.ess));
-    shoal_draws_release(&draws);
+    (void)state;
+    const shoal_draws draws = {.swaps = 0.02, .n_steps = 1000, .n_walkers = 40}, one = {.swaps = NAN};
+    assert_true(shoal_draws_cross(&draws, 400) && shoal_draws_cross(&one, 400));
+    assert_false(shoal_draws_cross(&draws, 401));
+}
+
+/* A ladder is as hot as a fourth of the swaps lets it, and begins in the prior where there are temperatures enough. */
+static void a_ladder_is_as_long_as_its_temperatures(void **state)
+{
+    enum { FEW = 3 };
+    int to_prior = FEW;
+    for (int turn = 0; turn < 2; turn++) {
+        known of = {DIMENSIONS, 2000, gauss, 0, 0, NULL, 0};
+        const shoal_target target = target_of(context_of(state), &of);
+        shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
+        shoal_draws draws;
+        options.n_temperatures = to_prior;
+        options.ess = 100;
+        sample(context_of(state), &target, &options, &draws);
+        /* half a chi^2 of 1155 / 0.01 widths is 7e9, so ln(2 7e9 / 5) / ln(1 + 2 sqrt(ln 4 / 5)) = 30 ratios */
+        assert_true(draws.to_prior > 28 && draws.to_prior < 36);
+        if (turn == 0 && !(draws.hottest > 4 && draws.hottest < 20 && fabs(draws.swaps - 0.25) < 0.08))
+            fail_msg("temperatures to %g, swaps from %g", draws.hottest, draws.swaps);
+        assert_true(turn == 0 || isinf(draws.hottest));
+        to_prior = draws.to_prior;
+        shoal_draws_release(&draws);
+    }
 }
 
 /* The draws of an angle stay together where its range ends. */
@@ -458,22 +471,25 @@ static void what_is_impossible_is_never_drawn(void **state)
     }
 }
 
-/* Two calls a step, each of half the walkers of all temperatures. */
+/* Two calls a step, each of half the walkers of all temperatures; the hottest are drawn anew. */
 static void a_step_is_two_calls(void **state)
 {
+    enum { RUNGS = 20 };
     known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
     const shoal_target target = target_of(context_of(state), &of);
     shoal_fit_options options = options_of(SHOAL_FIT_STRETCH);
     shoal_walkers walkers;
-    options.n_temperatures = 4;
+    options.n_temperatures = RUNGS;
     assert_ok(context_of(state), shoal_walkers_create(&target, &options, &walkers));
     assert_ok(context_of(state), shoal_walkers_start(&walkers, NULL));
+    assert_true(walkers.beta[0] == 1 && walkers.beta[RUNGS - 1] == 0);
+    for (int t = 1; t < RUNGS; t++)
+        assert_true(walkers.beta[t] < walkers.beta[t - 1]);
+    const double before = walkers.theta[(RUNGS - 1) * options.n_walkers * DIMENSIONS];
     of.evaluated = 0;
     assert_ok(context_of(state), shoal_walkers_step(&walkers));
-    assert_int_equal(of.evaluated, 4 * options.n_walkers);
-    assert_true(walkers.beta[0] == 1 && walkers.beta[3] == 0);
-    for (int t = 1; t < 4; t++)
-        assert_true(walkers.beta[t] < walkers.beta[t - 1]);
+    assert_int_equal(of.evaluated, RUNGS * options.n_walkers);
+    assert_true(before != walkers.theta[(RUNGS - 1) * options.n_walkers * DIMENSIONS]);
     shoal_walkers_release(&walkers);
 }
 
@@ -1355,7 +1371,6 @@ static void a_journal_is_of_its_study(void **state)
                 {"fit = { walkers = 66; };\n", false},
                 {"fit = { temperatures = 3; };\n", false},
                 {"fit = { seed = 2; };\n", false}};
-    static const char swaps[] = "    swaps = \"of one number\";\n"; /* in journals of chains that are a ladder each */
     shoal_context *context = context_of(state);
     char *first = NULL;
     for (int r = 0; r <= SHOAL_COUNT(rows); r++) {
@@ -1372,7 +1387,7 @@ static void a_journal_is_of_its_study(void **state)
         shoal_fit *fit = NULL;
         assert_ok(context, shoal_fit_create(study, &fit));
         first = first ? first : strdup(fit->text);
-        assert_true(!strstr(fit->text, swaps) == (fit->options.n_temperatures == 1));
+        assert_non_null(strstr(fit->text, "    chains = 2;\n"));
         if (shoal_config_same(first, fit->text) != (!other && rows[r].same))
             fail_msg("row %d: %s\n--- and ---\n%s", r, first, fit->text);
         shoal_fit_destroy(&fit);
@@ -1435,7 +1450,8 @@ int main(void)
         cmocka_unit_test(a_narrow_ridge_is_followed),
         cmocka_unit_test(tempering_goes_between_modes),
         cmocka_unit_test(sample_sizes_of_tempered_chains_are_honest),
-        cmocka_unit_test(a_broken_ladder_is_not_precise),
+        cmocka_unit_test(a_ladder_that_few_cross_is_broken),
+        cmocka_unit_test(a_ladder_is_as_long_as_its_temperatures),
         cmocka_unit_test(an_angle_goes_round),
         cmocka_unit_test(moments_of_a_twisted_distribution),
         cmocka_unit_test(a_map_makes_a_twisted_distribution_normal),

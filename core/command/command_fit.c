@@ -193,7 +193,15 @@ static void print_posterior(const shoal_fit *fit, const shoal_draws *draws)
     printf("steps          %ld, of which the later half counts; accepted %.1f %%", draws->n_steps,
            100 * draws->acceptance);
     if (!isnan(draws->swaps)) {
-        printf(", swaps of temperatures from %.2g %%", 100 * draws->swaps);
+        printf(", swaps of temperatures from %.2g %%\nladder         ", 100 * draws->swaps);
+        if (isinf(draws->hottest)) {
+            printf("from the posterior to the prior");
+        } else {
+            printf("temperatures 1 to %.3g; modes that are separate there may be missing", draws->hottest);
+        }
+        if (isfinite(draws->hottest) && draws->to_prior < INT_MAX) {
+            printf(": about %d temperatures reach the prior", draws->to_prior);
+        }
     }
     printf("\nposterior      %s\n", fit->output);
 }

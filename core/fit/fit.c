@@ -147,7 +147,7 @@ static void cut(char *text, const char *group)
 }
 
 /* The text that a journal is of, malloc'd: that of the config, with all that draws depend on in its group `fit` and
- * without what says when they end. Journals whose walkers swapped with those of any index are of other chains. */
+ * without what says when they end, and the version of the chains. */
 static char *describe_fit(const char *config_text, const shoal_fit_options *options)
 {
     char *text, *rest = strdup(config_text);
@@ -157,10 +157,9 @@ static char *describe_fit(const char *config_text, const shoal_fit_options *opti
     cut(rest, "calibrate");
     const int n = asprintf(&text,
                            "fit = {\n    method = %d;\n    start = %d;\n    walkers = %ld;\n    temperatures = %d;\n"
-                           "    seed = %lldL;\n    thin = %ld;\n%s};\n%s",
+                           "    seed = %lldL;\n    thin = %ld;\n    chains = 2;\n};\n%s",
                            options->method, options->start, options->n_walkers, options->n_temperatures,
-                           (long long)options->seed, options->thin,
-                           options->n_temperatures > 1 ? "    swaps = \"of one number\";\n" : "", rest);
+                           (long long)options->seed, options->thin, rest);
     free(rest);
     return n < 0 ? NULL : text;
 }

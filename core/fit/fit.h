@@ -185,7 +185,8 @@ typedef struct shoal_walkers {
     shoal_map map; /* of moves at temperature 1 */
 } shoal_walkers;
 
-enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_COUNTS };
+/* TO_PRIOR: temperatures that would reach the prior by a fourth of the swaps each */
+enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_TO_PRIOR, SHOAL_WALKERS_COUNTS };
 enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers);
@@ -227,6 +228,8 @@ typedef struct shoal_draws {
     long n_steps;
     double acceptance;     /* part of the proposals at temperature 1 that were taken */
     double swaps;          /* least part of the swaps between neighbouring temperatures, NaN: there is one */
+    double hottest;        /* temperature; infinite: the prior */
+    int to_prior;          /* temperatures that would reach the prior, about */
     bool precise;          /* R-hat and sample sizes are as they were asked for */
     shoal_optimum optimum; /* from which it began; theta NULL: from none */
 } shoal_draws;

@@ -84,6 +84,8 @@ static void count(sampler *s)
     const double n = walkers->count[SHOAL_WALKERS_STEPS];
     s->draws->n_steps = (long)n;
     s->draws->acceptance = walkers->count[SHOAL_WALKERS_ACCEPTED] / (n * (double)walkers->n_walkers);
+    s->draws->hottest = 1 / walkers->beta[s->options->n_temperatures - 1];
+    s->draws->to_prior = (int)fmin(walkers->count[SHOAL_WALKERS_TO_PRIOR], INT_MAX);
     s->draws->swaps = NAN;
     for (int t = 1; t < s->options->n_temperatures; t++)
         s->draws->swaps = fmin(s->draws->swaps, walkers->swapped[t] / n);

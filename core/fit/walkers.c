@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * walkers.c: the ensemble. Two halves move in turn, each by the walkers of the other (moves.c), at all temperatures in
- * one call of the target. A walker at temperature T samples prior * L^(1/T). The last of several temperatures is
- * infinite: it samples the prior.
+ * one call of the target. A walker at temperature T samples prior * L^(1/T).
+ *
+ * Between neighbours of a ladder a normal posterior of k parameters takes about a fourth of the swaps if their ratio is
+ * r = 1 + 2 sqrt(ln 4 / k), and is as wide as the prior at T = 2 (ln L of the optimum - ln L in the prior) / k. From
+ * there the next step is infinity, where walkers are drawn from the prior anew. A ladder that gets there with ratios of
+ * at most r^2 does. Any other one begins with the ratio r and ends where a fourth of the swaps lets it.
  *
  * After a step, walkers of the same index offer each other their places, neighbouring temperatures from the hottest
  * on: a chain is a ladder of its own. If places came back in any chain, each would soon have seen the whole ensemble,
@@ -12,15 +16,18 @@
  *
  *     d ln(T_i - T_i-1) / dt = (A_i-1 - A_i) / nu / (1 + t / t_0),   nu = 100 and t_0 = 1000 steps
  *
- * where A_i is that between T_i and T_i+1. An angle with a period is kept within half of it from its centre, which is
+ * where A_i is that between T_i and T_i+1, and a fourth beyond a hottest one that is not infinite. An angle with a period is kept within half of it from its centre, which is
  * the optimum's: draws around it have a mean.
  */
+#include <gsl/gsl_sort_double.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/fit/fit.h"
 
-#define NU 100.0
+#define NU     100.0
+#define WANTED 0.25 /* part of the swaps */
 enum { MOST_TRIES = 400 };
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers)
@@ -71,13 +78,51 @@ static void keep_near_centre(const shoal_walkers *walkers, double *theta)
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-/* A ladder with which a normal posterior of k parameters would have about a fourth of its swaps taken. */
-static void make_ladder(shoal_walkers *walkers)
+/* A vector of the unit cube for a walker, at a step or a try. */
+static void draw_cube(const shoal_walkers *walkers, uint64_t step, long slot, int use, double *cube)
+{
+    const shoal_fit_key key = {walkers->options->seed, step, (uint64_t)slot};
+    for (int i = 0; i < walkers->k; i++)
+        cube[i] = shoal_fit_uniform(&key, use + SHOAL_FIT_USE_AXIS + i);
+}
+
+/* How much higher ln L of the optimum is than that of the prior's median walker. Without an optimum: than the best. */
+static shoal_status find_depth(shoal_walkers *walkers, const shoal_optimum *optimum, double *depth)
+{
+    const shoal_target *target = walkers->target;
+    const long n = walkers->n_walkers;
+    double *cube = walkers->to, *lnl = walkers->to_lnl, best = optimum ? optimum->lnl : -INFINITY;
+    for (long w = 0; w < n; w++)
+        draw_cube(walkers, 0, w, SHOAL_FIT_USE_START, cube + w * walkers->k);
+    shoal_status status = target->from_cube(target->user, n, cube, walkers->theta);
+    if (!status)
+        status = shoal_target_evaluate(target, n, walkers->theta, walkers->to_lnp, lnl);
+    long n_possible = 0;
+    for (long w = 0; w < n && !status; w++)
+        if (lnl[w] > -INFINITY)
+            lnl[n_possible++] = lnl[w];
+    gsl_sort(lnl, 1, (size_t)n_possible);
+    *depth = n_possible == 0
+                 ? INFINITY
+                 : fmax(best, lnl[n_possible - 1]) - gsl_stats_median_from_sorted_data(lnl, 1, (size_t)n_possible);
+    return status;
+}
+
+static shoal_status make_ladder(shoal_walkers *walkers, const shoal_optimum *optimum)
 {
     const int n = walkers->options->n_temperatures;
     const double ratio = 1 + 2 * sqrt(log(4) / walkers->k);
-    for (int t = 0; t < n; t++)
-        walkers->beta[t] = t > 0 && t == n - 1 ? 0 : pow(ratio, -t);
+    walkers->beta[0] = 1;
+    if (n == 1)
+        return SHOAL_OK;
+    double depth;
+    const shoal_status status = find_depth(walkers, optimum, &depth);
+    const double ratios = fmax(log(2 * depth / walkers->k) / log(ratio), 0); /* as wide as the prior */
+    const bool reaches = ratios <= 2 * (n - 2);
+    for (int t = 1; t < n; t++)
+        walkers->beta[t] = reaches && t == n - 1 ? 0 : pow(ratio, -t * (reaches ? ratios / (n - 2) : 1));
+    walkers->count[SHOAL_WALKERS_TO_PRIOR] = 2 + ceil(ratios);
+    return status;
 }
 
 /* Where walker w of temperature t begins, at the so-manieth try: each is nearer to the optimum. */
@@ -110,8 +155,9 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
     const int k = walkers->k;
     double *cube = walkers->to, half[2];
     long n_left = walkers->n_all;
-    shoal_status status = SHOAL_OK;
-    make_ladder(walkers);
+    shoal_status status = make_ladder(walkers, optimum);
+    if (status)
+        return status;
     for (int i = 0; i < 2 * k; i++)
         cube[i] = i < k ? 0.16 : 0.84; /* of at least eight vectors, for which there is room */
     status = target->from_cube(target->user, 2, cube, walkers->theta);
@@ -128,17 +174,16 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
     for (int try_ = 0; try_ < MOST_TRIES && n_left > 0 && !status; try_++) {
         double *theta = walkers->to; /* of those that are left, in their order */
         for (long l = 0; l < n_left && !status; l++) {
-            const shoal_fit_key key = {walkers->options->seed, (uint64_t)try_, (uint64_t)left[l]};
             /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n_left of them are set */
             const bool near = optimum && walkers->beta[left[l] / walkers->n_walkers] > 0;
             /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): as above */
             double *one = theta + l * k, *u = walkers->theta + left[l] * k;
-            for (int i = 0; i < k && !near; i++)
-                u[i] = shoal_fit_uniform(&key, SHOAL_FIT_USE_START + SHOAL_FIT_USE_AXIS + i);
-            if (near)
+            if (near) {
                 draw_near(walkers, optimum, left[l], try_, one);
-            else
+            } else {
+                draw_cube(walkers, (uint64_t)try_, left[l], SHOAL_FIT_USE_START, u);
                 status = target->from_cube(target->user, 1, u, one);
+            }
             keep_near_centre(walkers, one);
         }
         if (!status)
@@ -179,6 +224,20 @@ static long slot_of(const half_loop *loop, long m)
     return m / n_half * n + loop->half * n_half + m % n_half;
 }
 
+/* Those at an infinite temperature are drawn from the prior; they are the last ones, if there are any. */
+static shoal_status draw_prior(const half_loop *loop)
+{
+    const shoal_walkers *walkers = loop->walkers;
+    const long n_half = walkers->n_walkers / 2, n = n_half * walkers->options->n_temperatures, first = n - n_half;
+    double *to = walkers->to, *cube = to + n * walkers->k; /* half of the room is for those that stay */
+    if (walkers->beta[walkers->options->n_temperatures - 1] > 0)
+        return SHOAL_OK;
+    for (long m = first; m < n; m++)
+        draw_cube(walkers, (uint64_t)shoal_walkers_steps(walkers), slot_of(loop, m), 0,
+                  cube + (m - first) * walkers->k);
+    return walkers->target->from_cube(walkers->target->user, n_half, cube, to + first * walkers->k);
+}
+
 static void propose(void *user, long first, long last)
 {
     const half_loop *loop = user;
@@ -198,8 +257,9 @@ static void propose(void *user, long first, long last)
                                          .centre = walkers->centre,
                                          .map = at == 0 && map.learnt ? &map : NULL,
                                          .u = u};
-        walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
-                                               walkers->to + m * k);
+        if (walkers->beta[m / n_half] > 0)
+            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
+                                                   walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);
     }
 }
@@ -214,8 +274,9 @@ static void accept(void *user, long first, long last)
         const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
         const double beta = walkers->beta[t];
         const double gain = walkers->factor[m] + walkers->to_lnp[m] - walkers->lnp[slot] +
-                            (beta > 0 ? beta * (walkers->to_lnl[m] - walkers->lnl[slot]) : 0);
-        const bool taken = log(shoal_fit_uniform(&key, SHOAL_FIT_USE_ACCEPT)) < gain;
+                            beta * (walkers->to_lnl[m] - walkers->lnl[slot]);
+        const bool taken = beta > 0 ? log(shoal_fit_uniform(&key, SHOAL_FIT_USE_ACCEPT)) < gain
+                                    : walkers->to_lnp[m] > -INFINITY;
         if (t == 0)
             walkers->accepted[slot] = taken;
         if (!taken)
@@ -233,9 +294,11 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     const int n_threads = walkers->options->n_threads;
     shoal_context *context = walkers->target->context;
     half_loop loop = {walkers, half};
+    shoal_status status = draw_prior(&loop);
+    if (status)
+        return status;
     shoal_share(context, n_threads, n_moved, part, propose, &loop);
-    const shoal_status status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp,
-                                                      walkers->to_lnl);
+    status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp, walkers->to_lnl);
     if (status)
         return status;
     shoal_share(context, n_threads, n_moved, part, accept, &loop);
@@ -282,15 +345,15 @@ shoal_status shoal_walkers_step(shoal_walkers *walkers)
     if (status)
         return status;
     const double rate = 1 / NU / (1 + walkers->count[SHOAL_WALKERS_STEPS] / SHOAL_WALKERS_LAG);
-    double above = 0, taken;
+    double above = WANTED, taken;
     for (int t = n_t - 1; t > 0; t--, above = taken) {
         taken = swap(walkers, t);
         walkers->swapped[t] += taken;
-        if (t == n_t - 1)
+        if (walkers->beta[t] == 0)
             continue;
         /* the rungs above t keep their distances, that between t and t - 1 changes */
         const double gap = 1 / walkers->beta[t] - 1 / walkers->beta[t - 1], more = gap * expm1(rate * (taken - above));
-        for (int u = t; u < n_t - 1; u++)
+        for (int u = t; u < n_t && walkers->beta[u] > 0; u++)
             walkers->beta[u] = 1 / (1 / walkers->beta[u] + more);
     }
     walkers->count[SHOAL_WALKERS_STEPS]++;

@@ -67,7 +67,12 @@ static double rise(void *user, const double *theta)
 
 static shoal_target target_of(shoal_context *context, known *of)
 {
-    return (shoal_target){context, of->k, of->period, of, evaluate, from_cube, NULL};
+    return (shoal_target){.context = context,
+                          .n_parameters = of->k,
+                          .period = of->period,
+                          .user = of,
+                          .evaluate = evaluate,
+                          .from_cube = from_cube};
 }
 
 enum { DIMENSIONS = 5 };

@@ -15,7 +15,8 @@ typedef struct request {
     int row;
     long n;
     const double *theta;
-    double *lnl;
+    bool predict;
+    double *out;
     shoal_status status;
     bool done;
 } request;
@@ -23,7 +24,7 @@ typedef struct request {
 struct shoal_batch {
     shoal_model *model;
     int k;
-    double *theta, *lnl;  /* [room][k + 1], [room]: of the call in progress */
+    double *theta, *out;  /* [room][k + 1], [room] or [room][n_data]: of the call in progress */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t news;
     bool busy; /* somebody has the model */
@@ -31,13 +32,14 @@ struct shoal_batch {
     request *waiting;
 };
 
-shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members,
+shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members, bool predicts,
                                 shoal_batch **batch)
 {
     const int k = shoal_model_n_parameters(model);
+    const size_t n_out = predicts ? (size_t)shoal_model_n_data(model) : 1;
     shoal_batch *made = *batch = calloc(1, sizeof *made);
     if (made)
-        made->theta = shoal_allocate((size_t)room * (size_t)(k + 2), sizeof(double));
+        made->theta = shoal_allocate((size_t)room * ((size_t)k + 1 + n_out), sizeof(double));
     if (!made || !made->theta) {
         free(made);
         *batch = NULL;
@@ -45,7 +47,7 @@ shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long
     }
     made->model = model;
     made->k = k;
-    made->lnl = made->theta + room * (k + 1);
+    made->out = made->theta + room * (k + 1);
     made->n_members = n_members;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->news, NULL);
@@ -63,21 +65,27 @@ void shoal_batch_destroy(shoal_batch **batch)
     *batch = NULL;
 }
 
-/* ln L of all vectors of some requests. */
-static shoal_status answer(const shoal_batch *batch, const request *first)
+/* Of all vectors of some requests ln L, or what the model says of the data. */
+static shoal_status answer(const shoal_batch *batch, const request *first, bool predict)
 {
     const int k = batch->k;
+    const long n_out = predict ? shoal_model_n_data(batch->model) : 1;
     long n = 0;
     for (const request *r = first; r; r = r->next)
-        for (long v = 0; v < r->n; v++) {
+        for (long v = 0; v < r->n && r->predict == predict; v++) {
             double *to = batch->theta + n++ * (k + 1);
             memcpy(to, r->theta + v * k, (size_t)k * sizeof *to);
             to[k] = r->row;
         }
-    const shoal_status status = shoal_model_evaluate(batch->model, n, batch->theta, batch->lnl);
+    const shoal_status status = n == 0    ? SHOAL_OK
+                                : predict ? shoal_model_predict(batch->model, n, batch->theta, batch->out)
+                                          : shoal_model_evaluate(batch->model, n, batch->theta, batch->out);
     n = 0;
-    for (const request *r = first; r; n += r->n, r = r->next)
-        memcpy(r->lnl, batch->lnl + n, (size_t)r->n * sizeof *r->lnl);
+    for (const request *r = first; r; r = r->next)
+        if (r->predict == predict) {
+            memcpy(r->out, batch->out + n * n_out, (size_t)(r->n * n_out) * sizeof *r->out);
+            n += r->n;
+        }
     return status;
 }
 
@@ -89,7 +97,9 @@ static void call(shoal_batch *batch)
     batch->n_waiting = 0;
     batch->busy = true;
     pthread_mutex_unlock(&batch->lock);
-    const shoal_status status = answer(batch, first);
+    shoal_status status = answer(batch, first, false);
+    if (!status)
+        status = answer(batch, first, true);
     pthread_mutex_lock(&batch->lock);
     for (request *r = first; r; r = r->next) {
         r->status = status;
@@ -99,10 +109,10 @@ static void call(shoal_batch *batch)
     pthread_cond_broadcast(&batch->news);
 }
 
-shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const double *theta, double *lnl)
+static shoal_status ask(shoal_batch *batch, int row, long n, const double *theta, bool predict, double *out)
 {
     pthread_mutex_lock(&batch->lock);
-    request own = {batch->waiting, row, n, theta, lnl, SHOAL_OK, false};
+    request own = {batch->waiting, row, n, theta, predict, out, SHOAL_OK, false};
     batch->waiting = &own;
     batch->n_waiting++;
     while (!own.done)
@@ -112,6 +122,16 @@ shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const dou
             pthread_cond_wait(&batch->news, &batch->lock);
     pthread_mutex_unlock(&batch->lock);
     return own.status;
+}
+
+shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const double *theta, double *lnl)
+{
+    return ask(batch, row, n, theta, false, lnl);
+}
+
+shoal_status shoal_batch_predict(shoal_batch *batch, int row, long n, const double *theta, double *predicted)
+{
+    return ask(batch, row, n, theta, true, predicted);
 }
 
 shoal_model *shoal_batch_lock(shoal_batch *batch)

@@ -203,7 +203,7 @@ static shoal_status make_member(team *t, int row, member *m)
         return shoal_fail(c->study->context, SHOAL_E_MEMORY, "out of memory");
     m->values = m->theta + k;
     m->row = m->values + n_data;
-    return shoal_fit_copy(c->fit, t->batch, row, &m->fit);
+    return shoal_fit_copy(c->fit, t->batch, row, m->values, &m->fit);
 }
 
 /* Do the sets that are left by so many members. */
@@ -212,9 +212,9 @@ static shoal_status do_sets(team *t, int n, shoal_calibration_callback *callback
     const shoal_calibration *c = t->calibration;
     int n_made = 0, n_begun = 0;
     member *members = calloc((size_t)n, sizeof *members);
-    shoal_status status = members
-                              ? shoal_batch_create(c->study->context, c->fit->model, n * c->fit->n_room, n, &t->batch)
-                              : shoal_fail(c->study->context, SHOAL_E_MEMORY, "out of memory");
+    shoal_status status = members ? shoal_batch_create(c->study->context, c->fit->model, n * c->fit->n_room, n,
+                                                       c->fit->target.n_follow > 0, &t->batch)
+                                  : shoal_fail(c->study->context, SHOAL_E_MEMORY, "out of memory");
     while (n_made < n && !status)
         status = make_member(t, n_made, &members[n_made]), n_made++;
     t->n_members = n;

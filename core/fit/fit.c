@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,6 +69,25 @@ static shoal_status evaluate(void *user, long n, const double *theta, double *ln
     return status;
 }
 
+/* (datum - model) / error. Correlations and jitters do not matter: residuals only lead to good coordinates. */
+static shoal_status find_residuals(void *user, long n, const double *theta, double *residuals)
+{
+    const shoal_fit *fit = user;
+    const shoal_data *data = shoal_model_data(fit->model);
+    const shoal_status status = fit->batch ? shoal_batch_predict(fit->batch, fit->row, n, theta, residuals)
+                                           : shoal_model_predict(fit->model, n, theta, residuals);
+    for (long v = 0; v < n && !status; v++)
+        for (int s = 0; s < data->n_sets; s++)
+            for (long long i = data->set[s].first; i < data->set[s].first + data->set[s].n; i++) {
+                const double off = fit->values[i] - residuals[v * data->n + i], turn = data->set[s].turn;
+                residuals[v * data->n + i] = isnan(off)
+                                                 ? 0
+                                                 : (data->set[s].sky == SHOAL_SKY_ANGLE ? remainder(off, turn) : off) /
+                                                       data->datum[i].error;
+            }
+    return status;
+}
+
 static shoal_status from_cube(void *user, long n, const double *cube, double *theta)
 {
     return shoal_model_prior_transform(((const shoal_fit *)user)->model, n, cube, theta);
@@ -108,6 +128,25 @@ static void describe(shoal_fit *fit)
     }
 }
 
+/* P and T0 of bodies whose transits are timed follow the other parameters. */
+static void find_followers(shoal_fit *fit)
+{
+    const shoal_study_walkers *walkers = &fit->study->walkers;
+    const shoal_data *data = shoal_model_data(fit->model);
+    for (int b = 0; b < walkers->n_bodies; b++) {
+        const shoal_walker_number *number = walkers->bodies[b].number;
+        const int p = number[SHOAL_BODY_P].from, t0 = number[SHOAL_BODY_T0].from;
+        const unsigned long long both = 1ull << SHOAL_BODY_P | 1ull << SHOAL_BODY_T0;
+        bool timed = false;
+        for (int s = 0; s < data->n_sets; s++)
+            timed = timed || (data->body[s] == b && data->set[s].met == SHOAL_MET_TIME);
+        if (!timed || (walkers->bodies[b].given & both) != both || p < 0 || t0 < 0)
+            continue;
+        fit->follow[fit->target.n_follow++] = p;
+        fit->follow[fit->target.n_follow++] = t0;
+    }
+}
+
 /* The data, for the file. */
 static shoal_status copy_data(shoal_fit *fit)
 {
@@ -128,6 +167,7 @@ static shoal_status copy_data(shoal_fit *fit)
             for (int q = 0; q < SHOAL_OBSERVED; q++)
                 observed->numbers[q * data->n + j] = numbers[q];
         }
+    fit->values = observed->numbers + SHOAL_OBSERVED_VALUE * data->n;
     return SHOAL_OK;
 }
 
@@ -233,16 +273,28 @@ static shoal_status make(shoal_fit *fit, int n_fits)
     fit->period = shoal_allocate(n + n_room * (n + 1), sizeof(double));
     fit->names = calloc(2 * n, sizeof *fit->names);
     fit->unit = calloc(n, sizeof *fit->unit);
-    if (!fit->period || !fit->names || !fit->unit)
+    fit->follow = calloc(n, sizeof *fit->follow);
+    if (!fit->period || !fit->names || !fit->unit || !fit->follow)
         return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
     fit->wrapped = fit->period + n;
     fit->some = fit->wrapped + n_room * n;
     fit->units = fit->names + n;
-    fit->target = (shoal_target){study->context, k, fit->period, fit, evaluate, from_cube, rise};
     status = shoal_model_create(study, fit->n_room * n_fits, &fit->model);
-    if (!status)
-        describe(fit);
-    return status ? status : copy_data(fit);
+    if (status)
+        return status;
+    fit->target = (shoal_target){.context = study->context,
+                                 .n_parameters = k,
+                                 .period = fit->period,
+                                 .user = fit,
+                                 .evaluate = evaluate,
+                                 .from_cube = from_cube,
+                                 .rise = rise,
+                                 .follow = fit->follow,
+                                 .n_data = shoal_model_n_data(fit->model),
+                                 .residuals = find_residuals};
+    describe(fit);
+    find_followers(fit);
+    return copy_data(fit);
 }
 
 shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit)
@@ -281,6 +333,7 @@ void shoal_fit_destroy(shoal_fit **fit)
     free((*fit)->observed.folder);
     free((*fit)->names);
     free((*fit)->unit);
+    free((*fit)->follow);
     free((*fit)->text);
     free((*fit)->output);
     free((*fit)->journal);
@@ -288,12 +341,13 @@ void shoal_fit_destroy(shoal_fit **fit)
     *fit = NULL;
 }
 
-shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, shoal_fit *copy)
+shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, const double *values, shoal_fit *copy)
 {
     const size_t n_room = (size_t)fit->n_room, k = (size_t)fit->target.n_parameters;
     *copy = *fit;
     copy->batch = batch;
     copy->row = row;
+    copy->values = values;
     copy->target.user = copy;
     copy->target.context = NULL;
     copy->options.n_threads = 1; /* it is one of many */

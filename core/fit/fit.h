@@ -10,6 +10,7 @@
  *     walkers.c     the ensemble: where it starts, its steps, the ladder of temperatures
  *     moves.c       where a walker wants to go
  *     map.c         coordinates in which draws are nearly normal
+ *     follow.c      coordinates in which thin and bent posteriors are nearly flat
  *     random.c      random numbers that are known by their place
  *     diagnose.c    R-hat and effective sample sizes
  *     simulate.c    data as parameters make them
@@ -48,6 +49,12 @@ typedef struct shoal_target {
     shoal_status (*from_cube)(void *user, long n, const double *cube, double *theta);
     /* what makes ln prior infinite at an edge, which an optimum is to be without; NULL: nothing does */
     double (*rise)(void *user, const double *theta);
+    /* parameters that follow the others, and by which data (follow.c): of n vectors (datum - model) / error [n_data], 0
+     * where there is nothing to be seen */
+    int n_follow;
+    const int *follow; /* [n_follow] */
+    long n_data;
+    shoal_status (*residuals)(void *user, long n, const double *theta, double *residuals);
 } shoal_target;
 
 #define SHOAL_FIT_METHODS "demcmc|stretch|optimise"
@@ -123,6 +130,26 @@ shoal_map shoal_map_beside(const shoal_map *map, double *room);
 void shoal_map_to(const shoal_map *map, const double *x, double *u);
 void shoal_map_from(const shoal_map *map, const double *u, double *x);
 
+/* ---- follow.c ---------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_follow {
+    const shoal_target *target;
+    int n, n_threads;     /* n: parameters that follow; 0: none, and nothing is to be done */
+    double *at, *most;    /* [n] the optimum, how far c may be from it */
+    double *gain;         /* [n][n_data] */
+    long room;            /* vectors at a time */
+    double *x, *residual; /* [room][k], [room][n_data] of the call in progress */
+} shoal_follow;
+
+shoal_status shoal_follow_create(const shoal_target *target, long room, int n_threads, shoal_follow *follow);
+void shoal_follow_release(shoal_follow *follow);
+/* Derivatives at the optimum, by differences over `scale` [k]. */
+shoal_status shoal_follow_learn(shoal_follow *follow, const double *optimum, const double *scale);
+/* c [n][follow->n] of n vectors; what they have for the parameters that follow does not matter. */
+shoal_status shoal_follow_find(const shoal_follow *follow, long n, const double *theta, double *c);
+/* From y to x (sign = 1) or back (-1), in place. */
+void shoal_follow_add(const shoal_follow *follow, long n, double sign, const double *c, double *theta);
+
 /* ---- moves.c ----------------------------------------------------------------------------------------------------- */
 
 /* What a move is made of: the walkers of the other half at the same temperature. */
@@ -180,9 +207,13 @@ typedef struct shoal_walkers {
     double *theta;          /* [n_temperatures][n_walkers][k] */
     double *lnp, *lnl;      /* [n_temperatures][n_walkers] */
     double *accepted;       /* [n_walkers] whether the last step of a walker at temperature 1 was */
+    double *c;              /* [n_temperatures][n_walkers][follow.n] */
     /* of proposals, not of the state */
-    double *to, *to_lnp, *to_lnl, *factor;
-    shoal_map map; /* of moves at temperature 1 */
+    double *to, *to_lnp, *to_lnl, *factor, *to_c;
+    double
+        *y; /* [n_temperatures][n_walkers][k] the walkers in the coordinates in which they move; theta if none follow */
+    shoal_follow follow;
+    shoal_map map; /* of moves at temperature 1, from y */
 } shoal_walkers;
 
 /* TO_PRIOR: temperatures that would reach the prior by a fourth of the swaps each */
@@ -193,6 +224,8 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
 void shoal_walkers_release(shoal_walkers *walkers);
 /* Around the optimum, or (NULL) from the priors. */
 shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *optimum);
+/* What the state alone does not have, after it was read. */
+shoal_status shoal_walkers_resume(shoal_walkers *walkers);
 /* A step of all of them, in two calls of the target. */
 shoal_status shoal_walkers_step(shoal_walkers *walkers);
 static inline long shoal_walkers_steps(const shoal_walkers *walkers)
@@ -395,11 +428,13 @@ shoal_status shoal_simulate(shoal_model *model, int row, const shoal_fit_key *ke
 
 /* Threads whose evaluations come together in calls of a model: one is made when half of them wait for it. */
 typedef struct shoal_batch shoal_batch;
-shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members,
+shoal_status shoal_batch_create(shoal_context *context, shoal_model *model, long room, int n_members, bool predicts,
                                 shoal_batch **batch);
 void shoal_batch_destroy(shoal_batch **batch);
 /* ln L of n vectors with a row of data, for a member. */
 shoal_status shoal_batch_evaluate(shoal_batch *batch, int row, long n, const double *theta, double *lnl);
+/* What the model says of the data [n][n_data], of a batch that predicts. */
+shoal_status shoal_batch_predict(shoal_batch *batch, int row, long n, const double *theta, double *predicted);
 /* Between the two the model is the caller's alone. */
 shoal_model *shoal_batch_lock(shoal_batch *batch);
 void shoal_batch_unlock(shoal_batch *batch);
@@ -419,6 +454,8 @@ typedef struct shoal_fit {
     long n_room;
     shoal_batch *batch; /* that evaluates with row `row` of its model's data; NULL: the model itself */
     int row;
+    const double *values;        /* [n_data] of the data, observed or simulated */
+    int *follow;                 /* [k] target.follow */
     const char **names, **units; /* [k] */
     char (*unit)[SHOAL_UNIT_SIZE];
     char *output, *journal, *text; /* text: what a journal is of */
@@ -431,8 +468,8 @@ shoal_status shoal_fit_create(const shoal_study *study, shoal_fit **fit);
 shoal_status shoal_fit_create_for(const shoal_study *study, int n_fits, shoal_fit **fit);
 void shoal_fit_destroy(shoal_fit **fit);
 /* A copy that evaluates by a batch, on a thread of its own, with messages in a context of its own. What it points to
- * stays the first's. */
-shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, shoal_fit *copy);
+ * stays the first's. values: of the row, borrowed. */
+shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, const double *values, shoal_fit *copy);
 void shoal_fit_copy_release(shoal_fit *copy);
 /* An angle that goes round within the bounds of its prior; any other parameter as it is. */
 double shoal_fit_wrap(const shoal_fit *fit, int i, double x);

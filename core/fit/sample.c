@@ -101,6 +101,25 @@ static long last_lesson(const sampler *s, long n)
     return at;
 }
 
+/* The map of n draws in the coordinates in which the walkers move. */
+static shoal_status learn_from(sampler *s, long n, const double **x, long n_different)
+{
+    const shoal_follow *follow = &s->walkers.follow;
+    const size_t k = (size_t)s->draws->k, n_f = (size_t)follow->n;
+    double *y = n_f ? shoal_allocate((size_t)n * (k + n_f), sizeof *y) : NULL, *c = y + (size_t)n * k;
+    if (n_f && !y)
+        return shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", n);
+    for (long i = 0; i < n && y; i++)
+        x[i] = memcpy(y + (size_t)i * k, x[i], k * sizeof *y);
+    shoal_status status = shoal_follow_find(follow, n, y, c);
+    if (!status) {
+        shoal_follow_add(follow, n, -1, c, y);
+        status = shoal_map_learn(s->target->context, n, x, n_different, &s->walkers.map);
+    }
+    free(y);
+    return status;
+}
+
 /* The map of the last lesson; nothing where there was none. */
 static shoal_status learn(sampler *s)
 {
@@ -118,7 +137,7 @@ static shoal_status learn(sampler *s)
         if (i / draws->n_walkers % each == 0)
             x[n++] = draws->values + i * row;
     }
-    const shoal_status status = n ? shoal_map_learn(s->target->context, n, x, n_different, &s->walkers.map) : SHOAL_OK;
+    const shoal_status status = n ? learn_from(s, n, x, n_different) : SHOAL_OK;
     free(x);
     return status;
 }
@@ -241,6 +260,8 @@ static shoal_status begin(sampler *s, const char *path, const char *text, shoal_
     shoal_status status = shoal_walkers_create(s->target, s->options, &s->walkers);
     if (!status)
         status = shoal_fit_journal_open(s->target->context, path, text, &s->walkers, draws, &resumed, &s->journal);
+    if (!status && resumed)
+        status = shoal_walkers_resume(&s->walkers);
     if (status || resumed)
         return status ? status : learn(s);
     if (s->options->start == SHOAL_FIT_FROM_OPTIMUM)

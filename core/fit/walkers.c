@@ -37,9 +37,13 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
     const size_t n = (size_t)n_all, n_t = (size_t)options->n_temperatures, nk = n * (size_t)k;
     *walkers = (shoal_walkers){
         .target = target, .options = options, .k = k, .n_walkers = options->n_walkers, .n_all = n_all};
-    walkers->n_state = SHOAL_WALKERS_COUNTS + 2 * n_t + 2 * (size_t)k + nk + 2 * n + (size_t)options->n_walkers;
+    if (options->start == SHOAL_FIT_FROM_OPTIMUM &&
+        shoal_follow_create(target, n_all / 2, options->n_threads, &walkers->follow))
+        return SHOAL_E_MEMORY;
+    const size_t nf = n * (size_t)walkers->follow.n;
+    walkers->n_state = SHOAL_WALKERS_COUNTS + 2 * n_t + 2 * (size_t)k + nk + 2 * n + (size_t)options->n_walkers + nf;
     walkers->state = shoal_allocate(walkers->n_state, sizeof(double));
-    walkers->to = shoal_allocate(nk + 3 * n, sizeof(double));
+    walkers->to = shoal_allocate(nk + 3 * n + nf + (nf ? nk : 0), sizeof(double));
     if (!walkers->state || !walkers->to || shoal_map_create(target->context, k, &walkers->map)) {
         shoal_walkers_release(walkers);
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld walkers", n_all);
@@ -53,9 +57,12 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
     walkers->lnp = walkers->theta + nk;
     walkers->lnl = walkers->lnp + n;
     walkers->accepted = walkers->lnl + n;
+    walkers->c = walkers->accepted + options->n_walkers;
     walkers->to_lnp = walkers->to + nk;
     walkers->to_lnl = walkers->to_lnp + n;
     walkers->factor = walkers->to_lnl + n;
+    walkers->to_c = walkers->factor + n;
+    walkers->y = nf ? walkers->to_c + nf : walkers->theta;
     return SHOAL_OK;
 }
 
@@ -64,6 +71,7 @@ void shoal_walkers_release(shoal_walkers *walkers)
     free(walkers->state);
     free(walkers->to);
     shoal_map_release(&walkers->map);
+    shoal_follow_release(&walkers->follow);
     *walkers = (shoal_walkers){0};
 }
 
@@ -200,12 +208,19 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
         n_left = status ? n_left : n_kept;
     }
     free(left);
+    if (!status && n_left == 0 && !(status = shoal_walkers_resume(walkers)))
+        status = shoal_follow_find(&walkers->follow, walkers->n_all, walkers->theta, walkers->c);
     return status || n_left == 0
                ? status
                : shoal_fail(target->context, SHOAL_E_INPUT,
                             "%ld of %ld walkers found no possible place in %d tries from the priors: expected narrower "
                             "priors, or fit.start = \"optimum\"",
                             n_left, walkers->n_all, MOST_TRIES);
+}
+
+shoal_status shoal_walkers_resume(shoal_walkers *walkers)
+{
+    return shoal_follow_learn(&walkers->follow, walkers->centre, walkers->scale);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -224,13 +239,18 @@ static long slot_of(const half_loop *loop, long m)
     return m / n_half * n + loop->half * n_half + m % n_half;
 }
 
+static bool samples_prior(const shoal_walkers *walkers)
+{
+    return walkers->beta[walkers->options->n_temperatures - 1] == 0;
+}
+
 /* Those at an infinite temperature are drawn from the prior; they are the last ones, if there are any. */
 static shoal_status draw_prior(const half_loop *loop)
 {
     const shoal_walkers *walkers = loop->walkers;
     const long n_half = walkers->n_walkers / 2, n = n_half * walkers->options->n_temperatures, first = n - n_half;
     double *to = walkers->to, *cube = to + n * walkers->k; /* half of the room is for those that stay */
-    if (walkers->beta[walkers->options->n_temperatures - 1] > 0)
+    if (!samples_prior(walkers))
         return SHOAL_OK;
     for (long m = first; m < n; m++)
         draw_cube(walkers, (uint64_t)shoal_walkers_steps(walkers), slot_of(loop, m), 0,
@@ -251,14 +271,14 @@ static void propose(void *user, long first, long last)
         const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
         const shoal_fit_others others = {.k = k,
                                          .n = n_half,
-                                         .theta = walkers->theta + (at + (1 - loop->half) * n_half) * k,
+                                         .theta = walkers->y + (at + (1 - loop->half) * n_half) * k,
                                          .scale = walkers->scale,
                                          .period = walkers->target->period,
                                          .centre = walkers->centre,
                                          .map = at == 0 && map.learnt ? &map : NULL,
                                          .u = u};
         if (walkers->beta[m / n_half] > 0)
-            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->theta + slot * k,
+            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->y + slot * k,
                                                    walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);
     }
@@ -268,7 +288,7 @@ static void accept(void *user, long first, long last)
 {
     const half_loop *loop = user;
     shoal_walkers *walkers = loop->walkers;
-    const int k = walkers->k;
+    const int k = walkers->k, n_follow = walkers->follow.n;
     for (long m = first; m < last; m++) {
         const long slot = slot_of(loop, m), t = slot / walkers->n_walkers;
         const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
@@ -282,6 +302,7 @@ static void accept(void *user, long first, long last)
         if (!taken)
             continue;
         memcpy(walkers->theta + slot * k, walkers->to + m * k, (size_t)k * sizeof *walkers->theta);
+        memcpy(walkers->c + slot * n_follow, walkers->to_c + m * n_follow, (size_t)n_follow * sizeof *walkers->c);
         walkers->lnp[slot] = walkers->to_lnp[m];
         walkers->lnl[slot] = walkers->to_lnl[m];
     }
@@ -297,7 +318,16 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     shoal_status status = draw_prior(&loop);
     if (status)
         return status;
+    if (walkers->follow.n > 0) {
+        memcpy(walkers->y, walkers->theta, (size_t)(walkers->n_all * walkers->k) * sizeof *walkers->y);
+        shoal_follow_add(&walkers->follow, walkers->n_all, -1, walkers->c, walkers->y);
+    }
     shoal_share(context, n_threads, n_moved, part, propose, &loop);
+    status = shoal_follow_find(&walkers->follow, n_moved, walkers->to, walkers->to_c);
+    if (status)
+        return status;
+    /* the prior's are x already */
+    shoal_follow_add(&walkers->follow, n_moved - (samples_prior(walkers) ? n_half : 0), 1, walkers->to_c, walkers->to);
     status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp, walkers->to_lnl);
     if (status)
         return status;
@@ -321,6 +351,7 @@ static double swap(shoal_walkers *walkers, int t)
 {
     const long n = walkers->n_walkers;
     const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
+    const int n_follow = walkers->follow.n;
     long n_taken = 0;
     for (long w = 0; w < n; w++) {
         const long hot = t * n + w, cold = hot - n;
@@ -329,6 +360,7 @@ static double swap(shoal_walkers *walkers, int t)
         if (!(log(shoal_fit_uniform(&key, SHOAL_FIT_USE_SWAP)) < gain))
             continue;
         exchange(walkers->theta + hot * walkers->k, walkers->theta + cold * walkers->k, walkers->k);
+        exchange(walkers->c + hot * n_follow, walkers->c + cold * n_follow, n_follow);
         exchange(walkers->lnp + hot, walkers->lnp + cold, 1);
         exchange(walkers->lnl + hot, walkers->lnl + cold, 1);
         n_taken++;

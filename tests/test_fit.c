@@ -128,6 +128,45 @@ static double angle(const double *x)
     return 50 * cos((x[0] - 179) * TWO_PI / 360) - x[1] * x[1] / 2;
 }
 
+/* Two normal numbers, and a third one that they tell to `thin`: mean 0, variance 1 - (exp(-8) + exp(-18)) / 2 of it. */
+static double thin = 1e-4;
+static double bent(const double *x)
+{
+    const double y = (x[2] - sin(2 * x[0]) - sin(3 * x[1])) / thin;
+    return -(x[0] * x[0] + x[1] * x[1] + y * y) / 2;
+}
+
+/* A datum that the third one follows. */
+static shoal_status follow_bend(void *user, long n, const double *theta, double *residuals)
+{
+    (void)user;
+    for (long i = 0; i < n; i++) {
+        const double *x = theta + i * 3;
+        residuals[i] = (sin(2 * x[0]) + sin(3 * x[1]) - x[2]) / thin;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_target bent_target(shoal_context *context, known *of)
+{
+    static const int third = 2;
+    *of = (known){3, 30, bent, 0, 0, NULL, 0};
+    shoal_target target = target_of(context, of);
+    target.follow = &third;
+    target.n_follow = target.n_data = 1;
+    target.residuals = follow_bend;
+    return target;
+}
+
+/* And one that leads astray. */
+static shoal_status follow_nonsense(void *user, long n, const double *theta, double *residuals)
+{
+    (void)user;
+    for (long i = 0; i < n; i++)
+        residuals[i] = 2 * sin(3 * theta[i * 3]) + theta[i * 3 + 1] - exp(theta[i * 3 + 2]);
+    return SHOAL_OK;
+}
+
 /* An exponential distribution above 0, where everything below is impossible; NaN there must do no harm. */
 static double bounded(const double *x)
 {
@@ -250,6 +289,37 @@ static void a_narrow_ridge_is_followed(void **state)
         for (int i = 0; i < DIMENSIONS; i++)
             is(&draws, i, 0, sqrt(0.8), 2);
         shoal_draws_release(&draws);
+    }
+}
+
+/* Moves in which a parameter follows the others are taken where others are not, and whatever it follows, the moments
+ * are right. */
+static void a_thin_and_bent_ridge_is_followed(void **state)
+{
+    for (int turn = 0; turn < 5; turn++) {
+        known of;
+        shoal_target target = bent_target(context_of(state), &of);
+        shoal_fit_options options = options_of(turn % 2);
+        shoal_draws draws;
+        target.residuals = turn < 4 ? follow_bend : follow_nonsense;
+        thin = turn < 4 ? 1e-4 : 0.3;
+        options.n_temperatures = turn == 2 || turn == 3 ? 2 : 1;
+        options.ess = 1000;
+        assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &draws));
+        if (!draws.precise || !(draws.acceptance > (turn < 4 ? 0.3 : 0)))
+            fail_msg("turn %d: R-hat %g, accepted %g", turn, draws.diagnosis[2].rhat, draws.acceptance);
+        is(&draws, 0, 0, 1, 2);
+        is(&draws, 1, 0, 1, 2);
+        is(&draws, 2, 0, sqrt(1 - (exp(-8) + exp(-18)) / 2 + thin * thin), 2);
+        target.n_follow = 0;
+        options.n_steps = draws.n_steps;
+        shoal_draws_release(&draws);
+        if (turn < 4) {
+            assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &draws));
+            if (!(draws.diagnosis[2].rhat > 1.1))
+                fail_msg("turn %d: R-hat %g after %ld steps", turn, draws.diagnosis[2].rhat, draws.n_steps);
+            shoal_draws_release(&draws);
+        }
     }
 }
 
@@ -671,8 +741,8 @@ static void threads_change_no_bits(void **state)
     for (int method = 0; method < 2; method++) {
         shoal_draws draws[2];
         for (int run = 0; run < 2; run++) {
-            known of = {2, 30, banana, 0, 0, NULL, 0};
-            const shoal_target target = target_of(context_of(state), &of);
+            known of;
+            const shoal_target target = bent_target(context_of(state), &of);
             shoal_fit_options options = options_of(method);
             options.n_walkers = 1200;
             options.n_temperatures = 2;
@@ -689,8 +759,8 @@ static void threads_change_no_bits(void **state)
 
 static void a_stopped_fit_goes_on_with_the_same_bits(void **state)
 {
-    known of = {DIMENSIONS, 20, gauss, 0, 0, NULL, 0};
-    const shoal_target target = target_of(context_of(state), &of);
+    known of;
+    const shoal_target target = bent_target(context_of(state), &of);
     shoal_fit_options options = options_of_a_long_one();
     shoal_draws whole, draws;
     assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &whole));
@@ -1166,6 +1236,50 @@ static void transit_times_are_drawn(void **state)
     shoal_posterior_destroy(&posterior);
 }
 
+/* P and T0 of a planet whose transits are timed follow the others, by all data; those of another one do not. */
+static void periods_and_times_of_transit_follow(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_study *study = NULL;
+    shoal_fit *fit = NULL;
+    double cube[7] = {0.5, 0.4, 0.3, 0.6, 0.7, 0.2, 0.1}, theta[7], predicted[9], residuals[9];
+    assert_int_equal(system("printf 'number time error\n0 3.0 0.01\n1 23.0 0.02\n2 43.0 0.01\n' > data/three.txt && "
+                            "printf 'time rv err\n1 2.0 3.0\n5 -2.0 4.0\n7 1.0 3.0\n' > data/three_rv.txt"),
+                     0);
+    assert_ok(context,
+              shoal_study_open(
+                  context, "data/fit.cfg",
+                  "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
+                  "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
+                  "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; inc = 90.0; }, { name = "
+                  "\"c\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
+                  "sample = { count = 2; parameters = (\n"
+                  "  { body = \"b\"; parameter = \"m\"; distribution = \"uniform\"; from = 1e-5; to = 1e-4; },\n"
+                  "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; },\n"
+                  "  { body = \"b\"; parameter = \"e_cos\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
+                  "  { body = \"b\"; parameter = \"e_sin\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
+                  "  { body = \"c\"; parameter = \"P\"; distribution = \"uniform\"; from = 41.0; to = 42.0; },\n"
+                  "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
+                  "  { body = \"c\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.0; to = 9.0; } ); };\n"
+                  "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"three.txt\"; },\n"
+                  "  { name = \"rv\"; kind = \"velocity\"; file = \"three_rv.txt\"; columns = [\"time\", \"rv\", "
+                  "\"err\"]; } );\n",
+                  0, NULL, NULL, &study));
+    assert_ok(context, shoal_fit_create(study, &fit));
+    const shoal_target *target = &fit->target;
+    assert_int_equal(target->n_follow, 2);
+    assert_true(target->follow[0] == 5 && target->follow[1] == 1); /* P, T0 of b */
+    assert_int_equal(target->n_data, 6);
+    assert_ok(context, target->from_cube(target->user, 1, cube, theta));
+    assert_ok(context, target->residuals(target->user, 1, theta, residuals));
+    assert_ok(context, shoal_model_predict(fit->model, 1, theta, predicted));
+    static const double value[] = {3, 23, 43, 2, -2, 1}, error[] = {0.01, 0.02, 0.01, 3, 4, 3};
+    for (int i = 0; i < 6; i++)
+        assert_true(fabs(residuals[i] - (value[i] - predicted[i]) / error[i]) < 1e-9);
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+}
+
 #define SKY_PERIOD 400.0
 #define FACE_ON                                                                                       \
     "system = { elements = \"astrocentric\"; bodies = ( { name = \"star\"; m = 1.0; },\n"             \
@@ -1453,6 +1567,7 @@ int main(void)
         cmocka_unit_test(moments_of_a_normal_distribution),
         cmocka_unit_test(moments_of_a_banana),
         cmocka_unit_test(a_narrow_ridge_is_followed),
+        cmocka_unit_test(a_thin_and_bent_ridge_is_followed),
         cmocka_unit_test(tempering_goes_between_modes),
         cmocka_unit_test(sample_sizes_of_tempered_chains_are_honest),
         cmocka_unit_test(a_ladder_that_few_cross_is_broken),
@@ -1478,6 +1593,7 @@ int main(void)
         cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(velocities_are_drawn),
         cmocka_unit_test(transit_times_are_drawn),
+        cmocka_unit_test(periods_and_times_of_transit_follow),
         cmocka_unit_test(places_in_the_sky_are_drawn),
         cmocka_unit_test(scans_are_drawn),
         cmocka_unit_test(arviz_reads_the_file),

@@ -135,8 +135,8 @@ void shoal_map_from(const shoal_map *map, const double *u, double *x);
 typedef struct shoal_follow {
     const shoal_target *target;
     int n, n_threads;     /* n: parameters that follow; 0: none, and nothing is to be done */
-    double *at, *most;    /* [n] the optimum, how far c may be from it */
-    double *gain;         /* [n][n_data] */
+    double *at, *most;    /* [k] the optimum; [n] how far c may be from it */
+    double *slope, *gain; /* [n][k] of c by the others, [n][n_data] by residuals */
     long room;            /* vectors at a time */
     double *x, *residual; /* [room][k], [room][n_data] of the call in progress */
 } shoal_follow;

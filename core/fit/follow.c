@@ -6,8 +6,8 @@
  *
  *     y_i = x_i - c_i(others)
  *
- * where c is what two steps of Gauss and Newton towards the data make of them, from the optimum on and with derivatives
- * as they are there. Since c depends on the others alone, the determinant of y(x) is 1: densities have the same ratios,
+ * where c is linear at first, so that the model stays as near to the data as at the optimum, and then takes a step of
+ * Gauss and Newton towards the data, both with derivatives as they are at the optimum. Since c depends on the others alone, the determinant of y(x) is 1: densities have the same ratios,
  * whatever c is, and nothing need converge. c stays as near to the optimum as the priors are wide.
  */
 #include <gsl/gsl_linalg.h>
@@ -16,7 +16,6 @@
 
 #include "core/fit/fit.h"
 
-enum { STEPS = 2 };
 #define FLATTEST 1e-9 /* least singular value, of the greatest one, that is taken for true */
 
 shoal_status shoal_follow_create(const shoal_target *target, long room, int n_threads, shoal_follow *follow)
@@ -27,11 +26,12 @@ shoal_status shoal_follow_create(const shoal_target *target, long room, int n_th
         return SHOAL_OK;
     follow->n = (int)n;
     follow->room = room > 2 * (long)k ? room : 2 * (long)k;
-    follow->at = shoal_allocate(n * (n_data + 2) + (size_t)follow->room * (k + n_data), sizeof(double));
+    follow->at = shoal_allocate(k + n * (1 + k + n_data) + (size_t)follow->room * (k + n_data), sizeof(double));
     if (!follow->at)
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", follow->room);
-    follow->most = follow->at + n;
-    follow->gain = follow->most + n;
+    follow->most = follow->at + k;
+    follow->slope = follow->most + n;
+    follow->gain = follow->slope + n * k;
     follow->x = follow->gain + n * n_data;
     follow->residual = follow->x + (size_t)follow->room * k;
     return SHOAL_OK;
@@ -43,9 +43,8 @@ void shoal_follow_release(shoal_follow *follow)
     *follow = (shoal_follow){0};
 }
 
-/* From the derivatives of the residuals [n_data][n], by so many units of each parameter, the Gauss-Newton step by a
- * residual, gain [n][n_data]. */
-static shoal_status solve(const shoal_follow *follow, gsl_matrix *jacobian, const double *unit)
+/* From derivatives of the residuals [n_data][n], the step by a residual: gain [n][n_data]. */
+static shoal_status invert(const shoal_follow *follow, gsl_matrix *jacobian)
 {
     const size_t n = (size_t)follow->n, n_data = (size_t)follow->target->n_data;
     gsl_matrix *v = gsl_matrix_alloc(n, n);
@@ -57,7 +56,7 @@ static shoal_status solve(const shoal_follow *follow, gsl_matrix *jacobian, cons
             for (size_t e = 0; e < n; e++)
                 if (gsl_vector_get(s, e) > FLATTEST * gsl_vector_get(s, 0))
                     sum += gsl_matrix_get(v, i, e) * gsl_matrix_get(jacobian, d, e) / gsl_vector_get(s, e);
-            follow->gain[i * n_data + d] = -sum * unit[follow->target->follow[i]];
+            follow->gain[i * n_data + d] = -sum;
         }
     gsl_matrix_free(v);
     gsl_vector_free(s);
@@ -65,44 +64,83 @@ static shoal_status solve(const shoal_follow *follow, gsl_matrix *jacobian, cons
     return good ? SHOAL_OK : shoal_fail(follow->target->context, SHOAL_E_MEMORY, "out of memory");
 }
 
+/* Derivatives of residuals by parameter i, in units of `scale`: by differences of vectors 2 i and 2 i + 1. */
+static double derivative(const shoal_follow *follow, int i, long datum)
+{
+    const double *up = follow->residual + 2 * i * follow->target->n_data;
+    return (up[datum] - up[follow->target->n_data + datum]) / 2;
+}
+
 shoal_status shoal_follow_learn(shoal_follow *follow, const double *optimum, const double *scale)
 {
     const shoal_target *target = follow->target;
-    const int k = target->n_parameters, n = follow->n;
-    const long n_data = target->n_data;
+    const int n = follow->n;
     if (n == 0)
         return SHOAL_OK;
+    const int k = target->n_parameters, *list = target->follow;
+    const long n_data = target->n_data;
     double *cube = follow->residual; /* two vectors, for which there is room */
     for (int i = 0; i < 2 * k; i++)
         cube[i] = i < k ? 0.16 : 0.84;
     shoal_status status = target->from_cube(target->user, 2, cube, follow->x);
-    for (int i = 0; i < n; i++) {
-        const int p = target->follow[i];
-        follow->at[i] = optimum[p];
-        follow->most[i] = fabs(follow->x[k + p] - follow->x[p]) / 2;
-    }
-    for (int v = 0; v < 2 * n; v++) {
+    for (int i = 0; i < n; i++)
+        follow->most[i] = fabs(follow->x[k + list[i]] - follow->x[list[i]]) / 2;
+    memcpy(follow->at, optimum, (size_t)k * sizeof *optimum);
+    for (int v = 0; v < 2 * k; v++) {
         double *x = follow->x + (long)v * k;
         memcpy(x, optimum, (size_t)k * sizeof *x);
-        x[target->follow[v / 2]] += (v % 2 ? -1 : 1) * scale[target->follow[v / 2]];
+        x[v / 2] += (v % 2 ? -1 : 1) * scale[v / 2];
     }
     gsl_matrix *jacobian = gsl_matrix_alloc((size_t)n_data, (size_t)n);
     if (!jacobian)
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
     if (!status)
-        status = target->residuals(target->user, 2L * n, follow->x, follow->residual);
-    for (long i = 0; i < n && !status; i++)
-        for (long d = 0; d < n_data; d++) {
-            const double *up = follow->residual + 2 * i * n_data;
-            gsl_matrix_set(jacobian, (size_t)d, (size_t)i, (up[d] - up[n_data + d]) / 2);
-        }
+        status = target->residuals(target->user, 2L * k, follow->x, follow->residual);
+    for (int i = 0; i < n && !status; i++)
+        for (long d = 0; d < n_data; d++)
+            gsl_matrix_set(jacobian, (size_t)d, (size_t)i, derivative(follow, list[i], d));
     if (!status)
-        status = solve(follow, jacobian, scale);
+        status = invert(follow, jacobian);
     gsl_matrix_free(jacobian);
+    for (int i = 0; i < n && !status; i++) {
+        double *gain = follow->gain + i * n_data, *slope = follow->slope + (long)i * k;
+        for (long d = 0; d < n_data; d++)
+            gain[d] *= scale[list[i]];
+        for (int p = 0; p < k; p++) {
+            slope[p] = 0;
+            for (long d = 0; d < n_data; d++)
+                slope[p] += gain[d] * derivative(follow, p, d) / scale[p];
+        }
+    }
+    for (int i = 0; i < n * n; i++)
+        follow->slope[(long)(i / n) * k + list[i % n]] = 0;
     return status;
 }
 
-static void step(void *user, long first, long last)
+/* The parameters that follow, of vectors of a call. */
+static void set(const shoal_follow *follow, long v, int i, double value)
+{
+    const double at = follow->at[follow->target->follow[i]], most = follow->most[i];
+    follow->x[v * follow->target->n_parameters + follow->target->follow[i]] = fmin(fmax(value, at - most), at + most);
+}
+
+static void begin(void *user, long first, long last)
+{
+    const shoal_follow *follow = user;
+    const shoal_target *target = follow->target;
+    const int k = target->n_parameters;
+    for (long v = first; v < last; v++)
+        for (int i = 0; i < follow->n; i++) {
+            double sum = follow->at[target->follow[i]];
+            for (int p = 0; p < k; p++)
+                if (follow->slope[i * k + p] != 0)
+                    sum += follow->slope[i * k + p] * shoal_fit_difference(target->period ? target->period[p] : 0,
+                                                                           follow->x[v * k + p], follow->at[p]);
+            set(follow, v, i, sum);
+        }
+}
+
+static void improve(void *user, long first, long last)
 {
     const shoal_follow *follow = user;
     const shoal_target *target = follow->target;
@@ -110,10 +148,10 @@ static void step(void *user, long first, long last)
     for (long v = first; v < last; v++)
         for (int i = 0; i < follow->n; i++) {
             const double *residual = follow->residual + v * n_data, *gain = follow->gain + i * n_data;
-            double *x = follow->x + v * target->n_parameters + target->follow[i], sum = *x;
+            double sum = follow->x[v * target->n_parameters + target->follow[i]];
             for (long d = 0; d < n_data; d++)
                 sum += gain[d] * residual[d];
-            *x = fmin(fmax(sum, follow->at[i] - follow->most[i]), follow->at[i] + follow->most[i]);
+            set(follow, v, i, sum);
         }
 }
 
@@ -128,13 +166,9 @@ shoal_status shoal_follow_find(const shoal_follow *follow, long n, const double 
     for (long first = 0; first < n && !status; first += follow->room) {
         const long some = n - first < follow->room ? n - first : follow->room;
         memcpy(follow->x, theta + first * k, (size_t)(some * k) * sizeof *theta);
-        for (long j = 0; j < some * follow->n; j++)
-            follow->x[j / follow->n * k + target->follow[j % follow->n]] = follow->at[j % follow->n];
-        for (int turn = 0; turn < STEPS && !status; turn++) {
-            status = target->residuals(target->user, some, follow->x, follow->residual);
-            if (!status)
-                shoal_share(target->context, follow->n_threads, some, GRAIN, step, (void *)follow);
-        }
+        shoal_share(target->context, follow->n_threads, some, GRAIN, begin, (void *)follow);
+        status = target->residuals(target->user, some, follow->x, follow->residual);
+        shoal_share(target->context, follow->n_threads, some, GRAIN, improve, (void *)follow);
         for (long j = 0; j < some * follow->n; j++)
             c[first * follow->n + j] = follow->x[j / follow->n * k + target->follow[j % follow->n]];
     }

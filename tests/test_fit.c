@@ -163,7 +163,7 @@ static shoal_status follow_nonsense(void *user, long n, const double *theta, dou
 {
     (void)user;
     for (long i = 0; i < n; i++)
-        residuals[i] = 2 * sin(3 * theta[i * 3]) + theta[i * 3 + 1] - exp(theta[i * 3 + 2]);
+        residuals[i] = sin(3 * theta[i * 3]) + theta[i * 3 + 1] - exp(theta[i * 3 + 2]);
     return SHOAL_OK;
 }
 

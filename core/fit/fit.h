@@ -210,14 +210,22 @@ typedef struct shoal_walkers {
     double *c;              /* [n_temperatures][n_walkers][follow.n] */
     /* of proposals, not of the state */
     double *to, *to_lnp, *to_lnl, *factor, *to_c;
-    double
-        *y; /* [n_temperatures][n_walkers][k] the walkers in the coordinates in which they move; theta if none follow */
+    double *y; /* [n_temperatures][n_walkers][k] the walkers in the coordinates in which parameters follow */
     shoal_follow follow;
-    shoal_map map; /* of moves at temperature 1, from y */
+    shoal_map map; /* of moves at temperature 1, from y if parameters follow */
 } shoal_walkers;
 
-/* TO_PRIOR: temperatures that would reach the prior by a fourth of the swaps each */
-enum { SHOAL_WALKERS_STEPS, SHOAL_WALKERS_ACCEPTED, SHOAL_WALKERS_TO_PRIOR, SHOAL_WALKERS_COUNTS };
+/* TO_PRIOR: temperatures that would reach the prior by a fourth of the swaps each; PLAIN, FOLLOWING: moves at temperature
+ * 1 that were taken, of as many of either kind; FOLLOW: whether parameters follow: 0 in half of the moves, 1 yes, -1 no */
+enum {
+    SHOAL_WALKERS_STEPS,
+    SHOAL_WALKERS_ACCEPTED,
+    SHOAL_WALKERS_TO_PRIOR,
+    SHOAL_WALKERS_PLAIN,
+    SHOAL_WALKERS_FOLLOWING,
+    SHOAL_WALKERS_FOLLOW,
+    SHOAL_WALKERS_COUNTS
+};
 enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers);
@@ -226,6 +234,8 @@ void shoal_walkers_release(shoal_walkers *walkers);
 shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *optimum);
 /* What the state alone does not have, after it was read. */
 shoal_status shoal_walkers_resume(shoal_walkers *walkers);
+/* From here on parameters follow in all moves or in none, as has been better. */
+void shoal_walkers_choose(shoal_walkers *walkers);
 /* A step of all of them, in two calls of the target. */
 shoal_status shoal_walkers_step(shoal_walkers *walkers);
 static inline long shoal_walkers_steps(const shoal_walkers *walkers)

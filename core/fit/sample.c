@@ -105,15 +105,16 @@ static long last_lesson(const sampler *s, long n)
 static shoal_status learn_from(sampler *s, long n, const double **x, long n_different)
 {
     const shoal_follow *follow = &s->walkers.follow;
-    const size_t k = (size_t)s->draws->k, n_f = (size_t)follow->n;
+    const size_t k = (size_t)s->draws->k, n_f = s->walkers.count[SHOAL_WALKERS_FOLLOW] > 0 ? (size_t)follow->n : 0;
     double *y = n_f ? shoal_allocate((size_t)n * (k + n_f), sizeof *y) : NULL, *c = y + (size_t)n * k;
     if (n_f && !y)
         return shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", n);
     for (long i = 0; i < n && y; i++)
         x[i] = memcpy(y + (size_t)i * k, x[i], k * sizeof *y);
-    shoal_status status = shoal_follow_find(follow, n, y, c);
+    shoal_status status = n_f ? shoal_follow_find(follow, n, y, c) : SHOAL_OK;
     if (!status) {
-        shoal_follow_add(follow, n, -1, c, y);
+        if (n_f)
+            shoal_follow_add(follow, n, -1, c, y);
         status = shoal_map_learn(s->target->context, n, x, n_different, &s->walkers.map);
     }
     free(y);
@@ -241,6 +242,8 @@ static shoal_status go(sampler *s, shoal_fit_callback *callback, void *user)
             status = shoal_walkers_step(&s->walkers);
         if (!status && (steps + 1) % s->options->thin == 0) {
             status = keep(s);
+            if (draws->n == FIRST_LESSON)
+                shoal_walkers_choose(&s->walkers);
             if (!status && draws->n == last_lesson(s, draws->n))
                 status = learn(s);
         }

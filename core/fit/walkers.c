@@ -62,7 +62,7 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
     walkers->to_lnl = walkers->to_lnp + n;
     walkers->factor = walkers->to_lnl + n;
     walkers->to_c = walkers->factor + n;
-    walkers->y = nf ? walkers->to_c + nf : walkers->theta;
+    walkers->y = walkers->to_c + nf;
     return SHOAL_OK;
 }
 
@@ -223,6 +223,12 @@ shoal_status shoal_walkers_resume(shoal_walkers *walkers)
     return shoal_follow_learn(&walkers->follow, walkers->centre, walkers->scale);
 }
 
+void shoal_walkers_choose(shoal_walkers *walkers)
+{
+    double *count = walkers->count;
+    count[SHOAL_WALKERS_FOLLOW] = count[SHOAL_WALKERS_FOLLOWING] > 2 * count[SHOAL_WALKERS_PLAIN] ? 1 : -1;
+}
+
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
 /* A half that moves: loops over its walkers at all temperatures, m. */
@@ -258,6 +264,13 @@ static shoal_status draw_prior(const half_loop *loop)
     return walkers->target->from_cube(walkers->target->user, n_half, cube, to + first * walkers->k);
 }
 
+/* Whether parameters follow in the next move of a walker; of all temperatures' half of them at first. */
+static bool follows(const shoal_walkers *walkers, long slot)
+{
+    const double all = walkers->count[SHOAL_WALKERS_FOLLOW];
+    return walkers->follow.n > 0 && (all > 0 || (all == 0 && (slot + shoal_walkers_steps(walkers)) % 2));
+}
+
 static void propose(void *user, long first, long last)
 {
     const half_loop *loop = user;
@@ -269,16 +282,17 @@ static void propose(void *user, long first, long last)
     for (long m = first; m < last; m++) {
         const long at = m / n_half * n, slot = slot_of(loop, m);
         const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
+        const double *from = follows(walkers, slot) ? walkers->y : walkers->theta;
         const shoal_fit_others others = {.k = k,
                                          .n = n_half,
-                                         .theta = walkers->y + (at + (1 - loop->half) * n_half) * k,
+                                         .theta = from + (at + (1 - loop->half) * n_half) * k,
                                          .scale = walkers->scale,
                                          .period = walkers->target->period,
                                          .centre = walkers->centre,
                                          .map = at == 0 && map.learnt ? &map : NULL,
                                          .u = u};
         if (walkers->beta[m / n_half] > 0)
-            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, walkers->y + slot * k,
+            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, from + slot * k,
                                                    walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);
     }
@@ -318,22 +332,30 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     shoal_status status = draw_prior(&loop);
     if (status)
         return status;
-    if (walkers->follow.n > 0) {
+    const bool any_follow = walkers->follow.n > 0 && walkers->count[SHOAL_WALKERS_FOLLOW] >= 0;
+    if (any_follow) {
         memcpy(walkers->y, walkers->theta, (size_t)(walkers->n_all * walkers->k) * sizeof *walkers->y);
         shoal_follow_add(&walkers->follow, walkers->n_all, -1, walkers->c, walkers->y);
     }
     shoal_share(context, n_threads, n_moved, part, propose, &loop);
-    status = shoal_follow_find(&walkers->follow, n_moved, walkers->to, walkers->to_c);
+    if (any_follow)
+        status = shoal_follow_find(&walkers->follow, n_moved, walkers->to, walkers->to_c);
     if (status)
         return status;
-    /* the prior's are x already */
-    shoal_follow_add(&walkers->follow, n_moved - (samples_prior(walkers) ? n_half : 0), 1, walkers->to_c, walkers->to);
+    for (long m = 0; m < n_moved - (samples_prior(walkers) ? n_half : 0); m++) /* the prior's are x already */
+        if (follows(walkers, slot_of(&loop, m)))
+            shoal_follow_add(&walkers->follow, 1, 1, walkers->to_c + m * walkers->follow.n,
+                             walkers->to + m * walkers->k);
     status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp, walkers->to_lnl);
     if (status)
         return status;
     shoal_share(context, n_threads, n_moved, part, accept, &loop);
-    for (long m = 0; m < n_half; m++)
-        walkers->count[SHOAL_WALKERS_ACCEPTED] += walkers->accepted[slot_of(&loop, m)];
+    for (long m = 0; m < n_half; m++) {
+        const long slot = slot_of(&loop, m);
+        walkers->count[SHOAL_WALKERS_ACCEPTED] += walkers->accepted[slot];
+        walkers->count[follows(walkers, slot) ? SHOAL_WALKERS_FOLLOWING : SHOAL_WALKERS_PLAIN] +=
+            walkers->accepted[slot];
+    }
     return SHOAL_OK;
 }
 

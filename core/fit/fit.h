@@ -7,7 +7,8 @@
  *     sample.c      draws from a target until they are enough
  *     optimise.c    differential evolution on the priors' unit cube
  *     polish.c      from there to the top of the posterior, and its widths
- *     walkers.c     the ensemble: where it starts, its steps, the ladder of temperatures
+ *     walkers.c     the ensemble: where it starts, its steps
+ *     ladder.c      its temperatures
  *     moves.c       where a walker wants to go
  *     map.c         coordinates in which draws are nearly normal
  *     follow.c      coordinates in which thin and bent posteriors are nearly flat
@@ -242,6 +243,16 @@ static inline long shoal_walkers_steps(const shoal_walkers *walkers)
 {
     return (long)walkers->count[SHOAL_WALKERS_STEPS];
 }
+
+/* A vector of the unit cube for a walker, at a step or a try. use: SHOAL_FIT_USE_... */
+void shoal_walkers_cube(const shoal_walkers *walkers, uint64_t step, long slot, int use, double *cube);
+
+/* ---- ladder.c ---------------------------------------------------------------------------------------------------- */
+
+/* The first temperatures. optimum: NULL: walkers begin in the prior. */
+shoal_status shoal_ladder_make(shoal_walkers *walkers, const shoal_optimum *optimum);
+/* Swaps between all neighbours, and the temperatures after them. */
+void shoal_ladder_swap(shoal_walkers *walkers);
 
 /* ---- diagnose.c -------------------------------------------------------------------------------------------------- */
 

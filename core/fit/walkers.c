@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * walkers.c: the ensemble. Two halves move in turn, each by the walkers of the other (moves.c), at all temperatures in
- * one call of the target. A walker at temperature T samples prior * L^(1/T).
+ * one call of the target (ladder.c says which temperatures). Those at an infinite one are drawn from the prior anew.
+ * Parameters that follow the others do so in half of the moves (follow.c), until it is known whether that is better.
  *
- * Between neighbours of a ladder a normal posterior of k parameters takes about a fourth of the swaps if their ratio is
- * r = 1 + 2 sqrt(ln 4 / k), and is as wide as the prior at T = 2 (ln L of the optimum - ln L in the prior) / k. From
- * there the next step is infinity, where walkers are drawn from the prior anew. A ladder that gets there with ratios of
- * at most r^2 does. Any other one begins with the ratio r and ends where a fourth of the swaps lets it.
- *
- * After a step, walkers of the same index offer each other their places, neighbouring temperatures from the hottest
- * on: a chain is a ladder of its own. If places came back in any chain, each would soon have seen the whole ensemble,
- * and neither R-hat nor the autocorrelation of a chain would tell how slowly that changes. What was taken moves the
- * ladder (Vousden, Farr & Mandel 2016, doi:10.1093/mnras/stv2422, equations 11 to 13) towards equal acceptance A of all
- * swaps, ever more slowly:
- *
- *     d ln(T_i - T_i-1) / dt = (A_i-1 - A_i) / nu / (1 + t / t_0),   nu = 100 and t_0 = 1000 steps
- *
- * where A_i is that between T_i and T_i+1, and a fourth beyond a hottest one that is not infinite. An angle with a period is kept within half of it from its centre, which is
- * the optimum's: draws around it have a mean.
+ * An angle with a period is kept within half of it from its centre, which is the optimum's: draws around it have a mean.
  */
-#include <gsl/gsl_sort_double.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/fit/fit.h"
 
-#define NU     100.0
-#define WANTED 0.25 /* part of the swaps */
 enum { MOST_TRIES = 400 };
 
 shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_options *options, shoal_walkers *walkers)
@@ -86,51 +69,11 @@ static void keep_near_centre(const shoal_walkers *walkers, double *theta)
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-/* A vector of the unit cube for a walker, at a step or a try. */
-static void draw_cube(const shoal_walkers *walkers, uint64_t step, long slot, int use, double *cube)
+void shoal_walkers_cube(const shoal_walkers *walkers, uint64_t step, long slot, int use, double *cube)
 {
     const shoal_fit_key key = {walkers->options->seed, step, (uint64_t)slot};
     for (int i = 0; i < walkers->k; i++)
         cube[i] = shoal_fit_uniform(&key, use + SHOAL_FIT_USE_AXIS + i);
-}
-
-/* How much higher ln L of the optimum is than that of the prior's median walker. Without an optimum: than the best. */
-static shoal_status find_depth(shoal_walkers *walkers, const shoal_optimum *optimum, double *depth)
-{
-    const shoal_target *target = walkers->target;
-    const long n = walkers->n_walkers;
-    double *cube = walkers->to, *lnl = walkers->to_lnl, best = optimum ? optimum->lnl : -INFINITY;
-    for (long w = 0; w < n; w++)
-        draw_cube(walkers, 0, w, SHOAL_FIT_USE_START, cube + w * walkers->k);
-    shoal_status status = target->from_cube(target->user, n, cube, walkers->theta);
-    if (!status)
-        status = shoal_target_evaluate(target, n, walkers->theta, walkers->to_lnp, lnl);
-    long n_possible = 0;
-    for (long w = 0; w < n && !status; w++)
-        if (lnl[w] > -INFINITY)
-            lnl[n_possible++] = lnl[w];
-    gsl_sort(lnl, 1, (size_t)n_possible);
-    *depth = n_possible == 0
-                 ? INFINITY
-                 : fmax(best, lnl[n_possible - 1]) - gsl_stats_median_from_sorted_data(lnl, 1, (size_t)n_possible);
-    return status;
-}
-
-static shoal_status make_ladder(shoal_walkers *walkers, const shoal_optimum *optimum)
-{
-    const int n = walkers->options->n_temperatures;
-    const double ratio = 1 + 2 * sqrt(log(4) / walkers->k);
-    walkers->beta[0] = 1;
-    if (n == 1)
-        return SHOAL_OK;
-    double depth;
-    const shoal_status status = find_depth(walkers, optimum, &depth);
-    const double ratios = fmax(log(2 * depth / walkers->k) / log(ratio), 0); /* as wide as the prior */
-    const bool reaches = ratios <= 2 * (n - 2);
-    for (int t = 1; t < n; t++)
-        walkers->beta[t] = reaches && t == n - 1 ? 0 : pow(ratio, -t * (reaches ? ratios / (n - 2) : 1));
-    walkers->count[SHOAL_WALKERS_TO_PRIOR] = 2 + ceil(ratios);
-    return status;
 }
 
 /* Where walker w of temperature t begins, at the so-manieth try: each is nearer to the optimum. */
@@ -163,7 +106,7 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
     const int k = walkers->k;
     double *cube = walkers->to, half[2];
     long n_left = walkers->n_all;
-    shoal_status status = make_ladder(walkers, optimum);
+    shoal_status status = shoal_ladder_make(walkers, optimum);
     if (status)
         return status;
     for (int i = 0; i < 2 * k; i++)
@@ -189,7 +132,7 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
             if (near) {
                 draw_near(walkers, optimum, left[l], try_, one);
             } else {
-                draw_cube(walkers, (uint64_t)try_, left[l], SHOAL_FIT_USE_START, u);
+                shoal_walkers_cube(walkers, (uint64_t)try_, left[l], SHOAL_FIT_USE_START, u);
                 status = target->from_cube(target->user, 1, u, one);
             }
             keep_near_centre(walkers, one);
@@ -254,14 +197,18 @@ static bool samples_prior(const shoal_walkers *walkers)
 static shoal_status draw_prior(const half_loop *loop)
 {
     const shoal_walkers *walkers = loop->walkers;
+    const shoal_target *target = walkers->target;
+    const int k = walkers->k;
     const long n_half = walkers->n_walkers / 2, n = n_half * walkers->options->n_temperatures, first = n - n_half;
-    double *to = walkers->to, *cube = to + n * walkers->k; /* half of the room is for those that stay */
+    double *to = walkers->to + first * k, *cube = walkers->to + n * k; /* half of the room is for those that stay */
     if (!samples_prior(walkers))
         return SHOAL_OK;
-    for (long m = first; m < n; m++)
-        draw_cube(walkers, (uint64_t)shoal_walkers_steps(walkers), slot_of(loop, m), 0,
-                  cube + (m - first) * walkers->k);
-    return walkers->target->from_cube(walkers->target->user, n_half, cube, to + first * walkers->k);
+    for (long m = 0; m < n_half; m++)
+        shoal_walkers_cube(walkers, (uint64_t)shoal_walkers_steps(walkers), slot_of(loop, first + m), 0, cube + m * k);
+    const shoal_status status = target->from_cube(target->user, n_half, cube, to);
+    for (long m = 0; m < n_half && !status; m++)
+        keep_near_centre(walkers, to + m * k);
+    return status;
 }
 
 /* Whether parameters follow in the next move of a walker; of all temperatures' half of them at first. */
@@ -291,9 +238,8 @@ static void propose(void *user, long first, long last)
                                          .centre = walkers->centre,
                                          .map = at == 0 && map.learnt ? &map : NULL,
                                          .u = u};
-        if (walkers->beta[m / n_half] > 0)
-            walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, from + slot * k,
-                                                   walkers->to + m * k);
+        walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, from + slot * k,
+                                               walkers->to + m * k);
         keep_near_centre(walkers, walkers->to + m * k);
     }
 }
@@ -322,34 +268,42 @@ static void accept(void *user, long first, long last)
     }
 }
 
-static shoal_status move_half(shoal_walkers *walkers, int half)
+/* Move the half, into walkers->to. */
+static shoal_status move(half_loop *loop)
 {
+    shoal_walkers *walkers = loop->walkers;
+    const shoal_follow *follow = &walkers->follow;
     const long n_half = walkers->n_walkers / 2, n_moved = n_half * walkers->options->n_temperatures,
-               part = shoal_part(n_moved, WORTH_THREADS);
-    const int n_threads = walkers->options->n_threads;
-    shoal_context *context = walkers->target->context;
-    half_loop loop = {walkers, half};
-    shoal_status status = draw_prior(&loop);
+               n_proposed = n_moved - (samples_prior(walkers) ? n_half : 0);
+    const bool any_follow = follow->n > 0 && walkers->count[SHOAL_WALKERS_FOLLOW] >= 0;
+    shoal_status status = draw_prior(loop);
     if (status)
         return status;
-    const bool any_follow = walkers->follow.n > 0 && walkers->count[SHOAL_WALKERS_FOLLOW] >= 0;
     if (any_follow) {
         memcpy(walkers->y, walkers->theta, (size_t)(walkers->n_all * walkers->k) * sizeof *walkers->y);
-        shoal_follow_add(&walkers->follow, walkers->n_all, -1, walkers->c, walkers->y);
+        shoal_follow_add(follow, walkers->n_all, -1, walkers->c, walkers->y);
     }
-    shoal_share(context, n_threads, n_moved, part, propose, &loop);
+    shoal_share(walkers->target->context, walkers->options->n_threads, n_proposed,
+                shoal_part(n_proposed, WORTH_THREADS), propose, loop);
     if (any_follow)
-        status = shoal_follow_find(&walkers->follow, n_moved, walkers->to, walkers->to_c);
+        status = shoal_follow_find(follow, n_moved, walkers->to, walkers->to_c);
+    for (long m = 0; m < n_proposed && !status; m++)
+        if (follows(walkers, slot_of(loop, m)))
+            shoal_follow_add(follow, 1, 1, walkers->to_c + m * follow->n, walkers->to + m * walkers->k);
+    return status;
+}
+
+static shoal_status move_half(shoal_walkers *walkers, int half)
+{
+    const long n_half = walkers->n_walkers / 2, n_moved = n_half * walkers->options->n_temperatures;
+    half_loop loop = {walkers, half};
+    shoal_status status = move(&loop);
+    if (!status)
+        status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp, walkers->to_lnl);
     if (status)
         return status;
-    for (long m = 0; m < n_moved - (samples_prior(walkers) ? n_half : 0); m++) /* the prior's are x already */
-        if (follows(walkers, slot_of(&loop, m)))
-            shoal_follow_add(&walkers->follow, 1, 1, walkers->to_c + m * walkers->follow.n,
-                             walkers->to + m * walkers->k);
-    status = shoal_target_evaluate(walkers->target, n_moved, walkers->to, walkers->to_lnp, walkers->to_lnl);
-    if (status)
-        return status;
-    shoal_share(context, n_threads, n_moved, part, accept, &loop);
+    shoal_share(walkers->target->context, walkers->options->n_threads, n_moved, shoal_part(n_moved, WORTH_THREADS),
+                accept, &loop);
     for (long m = 0; m < n_half; m++) {
         const long slot = slot_of(&loop, m);
         walkers->count[SHOAL_WALKERS_ACCEPTED] += walkers->accepted[slot];
@@ -359,57 +313,14 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     return SHOAL_OK;
 }
 
-static void exchange(double *a, double *b, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const double kept = a[i];
-        a[i] = b[i];
-        b[i] = kept;
-    }
-}
-
-/* Swaps between temperature t and the next colder one; returns the part that was taken. */
-static double swap(shoal_walkers *walkers, int t)
-{
-    const long n = walkers->n_walkers;
-    const uint64_t seed = walkers->options->seed, step = (uint64_t)shoal_walkers_steps(walkers);
-    const int n_follow = walkers->follow.n;
-    long n_taken = 0;
-    for (long w = 0; w < n; w++) {
-        const long hot = t * n + w, cold = hot - n;
-        const shoal_fit_key key = {seed, step, (uint64_t)hot};
-        const double gain = (walkers->beta[t - 1] - walkers->beta[t]) * (walkers->lnl[hot] - walkers->lnl[cold]);
-        if (!(log(shoal_fit_uniform(&key, SHOAL_FIT_USE_SWAP)) < gain))
-            continue;
-        exchange(walkers->theta + hot * walkers->k, walkers->theta + cold * walkers->k, walkers->k);
-        exchange(walkers->c + hot * n_follow, walkers->c + cold * n_follow, n_follow);
-        exchange(walkers->lnp + hot, walkers->lnp + cold, 1);
-        exchange(walkers->lnl + hot, walkers->lnl + cold, 1);
-        n_taken++;
-    }
-    return (double)n_taken / (double)n;
-}
-
 shoal_status shoal_walkers_step(shoal_walkers *walkers)
 {
-    const int n_t = walkers->options->n_temperatures;
     shoal_status status = move_half(walkers, 0);
     if (!status)
         status = move_half(walkers, 1);
     if (status)
         return status;
-    const double rate = 1 / NU / (1 + walkers->count[SHOAL_WALKERS_STEPS] / SHOAL_WALKERS_LAG);
-    double above = WANTED, taken;
-    for (int t = n_t - 1; t > 0; t--, above = taken) {
-        taken = swap(walkers, t);
-        walkers->swapped[t] += taken;
-        if (walkers->beta[t] == 0)
-            continue;
-        /* the rungs above t keep their distances, that between t and t - 1 changes */
-        const double gap = 1 / walkers->beta[t] - 1 / walkers->beta[t - 1], more = gap * expm1(rate * (taken - above));
-        for (int u = t; u < n_t && walkers->beta[u] > 0; u++)
-            walkers->beta[u] = 1 / (1 / walkers->beta[u] + more);
-    }
+    shoal_ladder_swap(walkers);
     walkers->count[SHOAL_WALKERS_STEPS]++;
     return SHOAL_OK;
 }

@@ -76,15 +76,10 @@ static shoal_status find_residuals(void *user, long n, const double *theta, doub
     const shoal_data *data = shoal_model_data(fit->model);
     const shoal_status status = fit->batch ? shoal_batch_predict(fit->batch, fit->row, n, theta, residuals)
                                            : shoal_model_predict(fit->model, n, theta, residuals);
-    for (long v = 0; v < n && !status; v++)
-        for (int s = 0; s < data->n_sets; s++)
-            for (long long i = data->set[s].first; i < data->set[s].first + data->set[s].n; i++) {
-                const double off = fit->values[i] - residuals[v * data->n + i], turn = data->set[s].turn;
-                residuals[v * data->n + i] = isnan(off)
-                                                 ? 0
-                                                 : (data->set[s].sky == SHOAL_SKY_ANGLE ? remainder(off, turn) : off) /
-                                                       data->datum[i].error;
-            }
+    for (long i = 0; i < n * data->n && !status; i++) {
+        const double off = fit->values[i % data->n] - residuals[i];
+        residuals[i] = isnan(off) ? 0 : off / data->datum[i % data->n].error;
+    }
     return status;
 }
 
@@ -128,19 +123,26 @@ static void describe(shoal_fit *fit)
     }
 }
 
-/* P and T0 of bodies whose transits are timed follow the other parameters. */
+static bool is_timed(const shoal_data *data, int body)
+{
+    for (int s = 0; s < data->n_sets; s++)
+        if (data->body[s] == body && data->set[s].met == SHOAL_MET_TIME)
+            return true;
+    return false;
+}
+
+/* P and T0 of bodies whose transits are timed follow the other parameters, unless two of them are one. */
 static void find_followers(shoal_fit *fit)
 {
     const shoal_study_walkers *walkers = &fit->study->walkers;
-    const shoal_data *data = shoal_model_data(fit->model);
     for (int b = 0; b < walkers->n_bodies; b++) {
-        const shoal_walker_number *number = walkers->bodies[b].number;
-        const int p = number[SHOAL_BODY_P].from, t0 = number[SHOAL_BODY_T0].from;
+        const shoal_walker_body *body = &walkers->bodies[b];
         const unsigned long long both = 1ull << SHOAL_BODY_P | 1ull << SHOAL_BODY_T0;
-        bool timed = false;
-        for (int s = 0; s < data->n_sets; s++)
-            timed = timed || (data->body[s] == b && data->set[s].met == SHOAL_MET_TIME);
-        if (!timed || (walkers->bodies[b].given & both) != both || p < 0 || t0 < 0)
+        const int p = body->number[SHOAL_BODY_P].from, t0 = body->number[SHOAL_BODY_T0].from;
+        bool known = p < 0 || t0 < 0 || p == t0;
+        for (int i = 0; i < fit->target.n_follow; i++)
+            known = known || fit->follow[i] == p || fit->follow[i] == t0;
+        if (known || (body->given & both) != both || !is_timed(shoal_model_data(fit->model), b))
             continue;
         fit->follow[fit->target.n_follow++] = p;
         fit->follow[fit->target.n_follow++] = t0;

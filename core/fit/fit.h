@@ -136,7 +136,7 @@ void shoal_map_from(const shoal_map *map, const double *u, double *x);
 typedef struct shoal_follow {
     const shoal_target *target;
     int n, n_threads;     /* n: parameters that follow; 0: none, and nothing is to be done */
-    double *at, *most;    /* [k] the optimum; [n] how far c may be from it */
+    double *at, *reach;   /* [k] the optimum; [n] how far c may be from it */
     double *slope, *gain; /* [n][k] of c by the others, [n][n_data] by residuals */
     long room;            /* vectors at a time */
     double *x, *residual; /* [room][k], [room][n_data] of the call in progress */
@@ -188,6 +188,8 @@ void shoal_optimum_release(shoal_optimum *optimum);
 shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
 /* The same for an optimum: ln prior without its rise to infinity. */
 shoal_status shoal_target_climb(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
+/* The median of each parameter's prior, and half the width of its middle 68 %, all others at their medians. */
+shoal_status shoal_target_widths(const shoal_target *target, double *median, double *width);
 /* The population that differential evolution of so many parameters has. */
 long shoal_optimise_population(int k);
 
@@ -208,7 +210,7 @@ typedef struct shoal_walkers {
     double *theta;          /* [n_temperatures][n_walkers][k] */
     double *lnp, *lnl;      /* [n_temperatures][n_walkers] */
     double *accepted;       /* [n_walkers] whether the last step of a walker at temperature 1 was */
-    double *c;              /* [n_temperatures][n_walkers][follow.n] */
+    double *c;              /* [n_temperatures][n_walkers][follow.n] no longer kept up where none follow */
     /* of proposals, not of the state */
     double *to, *to_lnp, *to_lnl, *factor, *to_c;
     double *y; /* [n_temperatures][n_walkers][k] the walkers in the coordinates in which parameters follow */
@@ -216,15 +218,16 @@ typedef struct shoal_walkers {
     shoal_map map; /* of moves at temperature 1, from y if parameters follow */
 } shoal_walkers;
 
-/* TO_PRIOR: temperatures that would reach the prior by a fourth of the swaps each; PLAIN, FOLLOWING: moves at temperature
- * 1 that were taken, of as many of either kind; FOLLOW: whether parameters follow: 0 in half of the moves, 1 yes, -1 no */
+/* TO_PRIOR: temperatures that reach the prior, about; PLAIN, FOLLOWING: moves at temperature
+ * 1 that were taken until the choice, of as many of either kind; CHOICE: whether parameters follow: 0 not chosen yet, 1
+ * yes, -1 no */
 enum {
     SHOAL_WALKERS_STEPS,
     SHOAL_WALKERS_ACCEPTED,
     SHOAL_WALKERS_TO_PRIOR,
     SHOAL_WALKERS_PLAIN,
     SHOAL_WALKERS_FOLLOWING,
-    SHOAL_WALKERS_FOLLOW,
+    SHOAL_WALKERS_CHOICE,
     SHOAL_WALKERS_COUNTS
 };
 enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
@@ -233,9 +236,9 @@ shoal_status shoal_walkers_create(const shoal_target *target, const shoal_fit_op
 void shoal_walkers_release(shoal_walkers *walkers);
 /* Around the optimum, or (NULL) from the priors. */
 shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *optimum);
-/* What the state alone does not have, after it was read. */
-shoal_status shoal_walkers_resume(shoal_walkers *walkers);
-/* From here on parameters follow in all moves or in none, as has been better. */
+/* How parameters follow, from the optimum in the state. */
+shoal_status shoal_walkers_learn_follow(shoal_walkers *walkers);
+/* Whether parameters follow from here on, as has been better. */
 void shoal_walkers_choose(shoal_walkers *walkers);
 /* A step of all of them, in two calls of the target. */
 shoal_status shoal_walkers_step(shoal_walkers *walkers);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * follow.c: coordinates in which a thin and bent posterior is thin and nearly flat. Many transits tell periods and times
- * of transit to a millionth, if masses and eccentricities are given, and these move them a thousand times as far. So a
- * step of a walker leaves the posterior, unless these parameters follow the others:
+ * follow.c: coordinates in which a thin and bent posterior is thin and nearly flat. Many transits tell periods and
+ * times of transit to a millionth, if masses and eccentricities are given, and these move them a thousand times as far.
+ * So a step of a walker leaves the posterior, unless these parameters follow the others:
  *
  *     y_i = x_i - c_i(others)
  *
  * where c is linear at first, so that the model stays as near to the data as at the optimum, and then takes a step of
- * Gauss and Newton towards the data, both with derivatives as they are at the optimum. Since c depends on the others alone, the determinant of y(x) is 1: densities have the same ratios,
- * whatever c is, and nothing need converge. c stays as near to the optimum as the priors are wide.
+ * Gauss and Newton towards the data, both with derivatives as they are at the optimum. Since c depends on the others
+ * alone, the determinant of y(x) is 1: densities have the same ratios, whatever c is, and nothing need converge. c
+ * stays within five widths of the priors from the optimum.
  */
 #include <gsl/gsl_linalg.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 
 #include "core/fit/fit.h"
 
+#define REACH    5.0
 #define FLATTEST 1e-9 /* least singular value, of the greatest one, that is taken for true */
 
 shoal_status shoal_follow_create(const shoal_target *target, long room, int n_threads, shoal_follow *follow)
@@ -29,8 +31,8 @@ shoal_status shoal_follow_create(const shoal_target *target, long room, int n_th
     follow->at = shoal_allocate(k + n * (1 + k + n_data) + (size_t)follow->room * (k + n_data), sizeof(double));
     if (!follow->at)
         return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", follow->room);
-    follow->most = follow->at + k;
-    follow->slope = follow->most + n;
+    follow->reach = follow->at + k;
+    follow->slope = follow->reach + n;
     follow->gain = follow->slope + n * k;
     follow->x = follow->gain + n * n_data;
     follow->residual = follow->x + (size_t)follow->room * k;
@@ -79,12 +81,10 @@ shoal_status shoal_follow_learn(shoal_follow *follow, const double *optimum, con
         return SHOAL_OK;
     const int k = target->n_parameters, *list = target->follow;
     const long n_data = target->n_data;
-    double *cube = follow->residual; /* two vectors, for which there is room */
-    for (int i = 0; i < 2 * k; i++)
-        cube[i] = i < k ? 0.16 : 0.84;
-    shoal_status status = target->from_cube(target->user, 2, cube, follow->x);
+    double *width = follow->residual; /* [k], for which there is room */
+    shoal_status status = shoal_target_widths(target, follow->at, width);
     for (int i = 0; i < n; i++)
-        follow->most[i] = fabs(follow->x[k + list[i]] - follow->x[list[i]]) / 2;
+        follow->reach[i] = REACH * width[list[i]];
     memcpy(follow->at, optimum, (size_t)k * sizeof *optimum);
     for (int v = 0; v < 2 * k; v++) {
         double *x = follow->x + (long)v * k;
@@ -118,13 +118,13 @@ shoal_status shoal_follow_learn(shoal_follow *follow, const double *optimum, con
 }
 
 /* The parameters that follow, of vectors of a call. */
-static void set(const shoal_follow *follow, long v, int i, double value)
+static void place(const shoal_follow *follow, long v, int i, double value)
 {
-    const double at = follow->at[follow->target->follow[i]], most = follow->most[i];
-    follow->x[v * follow->target->n_parameters + follow->target->follow[i]] = fmin(fmax(value, at - most), at + most);
+    const double at = follow->at[follow->target->follow[i]], reach = follow->reach[i];
+    follow->x[v * follow->target->n_parameters + follow->target->follow[i]] = fmin(fmax(value, at - reach), at + reach);
 }
 
-static void begin(void *user, long first, long last)
+static void predict_line(void *user, long first, long last)
 {
     const shoal_follow *follow = user;
     const shoal_target *target = follow->target;
@@ -136,11 +136,11 @@ static void begin(void *user, long first, long last)
                 if (follow->slope[i * k + p] != 0)
                     sum += follow->slope[i * k + p] * shoal_fit_difference(target->period ? target->period[p] : 0,
                                                                            follow->x[v * k + p], follow->at[p]);
-            set(follow, v, i, sum);
+            place(follow, v, i, sum);
         }
 }
 
-static void improve(void *user, long first, long last)
+static void step_to_data(void *user, long first, long last)
 {
     const shoal_follow *follow = user;
     const shoal_target *target = follow->target;
@@ -151,7 +151,7 @@ static void improve(void *user, long first, long last)
             double sum = follow->x[v * target->n_parameters + target->follow[i]];
             for (long d = 0; d < n_data; d++)
                 sum += gain[d] * residual[d];
-            set(follow, v, i, sum);
+            place(follow, v, i, sum);
         }
 }
 
@@ -166,9 +166,9 @@ shoal_status shoal_follow_find(const shoal_follow *follow, long n, const double 
     for (long first = 0; first < n && !status; first += follow->room) {
         const long some = n - first < follow->room ? n - first : follow->room;
         memcpy(follow->x, theta + first * k, (size_t)(some * k) * sizeof *theta);
-        shoal_share(target->context, follow->n_threads, some, GRAIN, begin, (void *)follow);
+        shoal_share(target->context, follow->n_threads, some, GRAIN, predict_line, (void *)follow);
         status = target->residuals(target->user, some, follow->x, follow->residual);
-        shoal_share(target->context, follow->n_threads, some, GRAIN, improve, (void *)follow);
+        shoal_share(target->context, follow->n_threads, some, GRAIN, step_to_data, (void *)follow);
         for (long j = 0; j < some * follow->n; j++)
             c[first * follow->n + j] = follow->x[j / follow->n * k + target->follow[j % follow->n]];
     }

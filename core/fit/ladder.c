@@ -27,7 +27,8 @@
 #define NU     100.0
 #define WANTED 0.25 /* part of the swaps */
 
-/* How much higher ln L of the optimum is than that of the prior's median walker. Without an optimum: than the best. */
+/* How much higher ln L of the optimum is than the median of draws from the prior that are possible. Without an optimum:
+ * how much higher that of the best draw is. */
 static shoal_status find_depth(shoal_walkers *walkers, const shoal_optimum *optimum, double *depth)
 {
     const shoal_target *target = walkers->target;
@@ -59,10 +60,11 @@ shoal_status shoal_ladder_make(shoal_walkers *walkers, const shoal_optimum *opti
     double depth;
     const shoal_status status = find_depth(walkers, optimum, &depth);
     const double ratios = fmax(log(2 * depth / walkers->k) / log(ratio), 0); /* as wide as the prior */
-    const bool reaches = ratios <= 2 * (n - 2);
+    const double to_prior = 2 + ceil(ratios / 2);
+    const bool reaches = n >= to_prior;
     for (int t = 1; t < n; t++)
         walkers->beta[t] = reaches && t == n - 1 ? 0 : pow(ratio, -t * (reaches ? ratios / (n - 2) : 1));
-    walkers->count[SHOAL_WALKERS_TO_PRIOR] = 2 + ceil(ratios);
+    walkers->count[SHOAL_WALKERS_TO_PRIOR] = to_prior;
     return status;
 }
 

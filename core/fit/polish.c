@@ -55,6 +55,25 @@ shoal_status shoal_target_climb(const shoal_target *target, long n, const double
     return status;
 }
 
+shoal_status shoal_target_widths(const shoal_target *target, double *median, double *width)
+{
+    const int k = target->n_parameters;
+    const size_t n = (size_t)(2 * k + 1) * (size_t)k;
+    double *cube = shoal_allocate(2 * n, sizeof *cube), *x = cube + n;
+    if (!cube)
+        return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
+    for (int v = 0; v < 2 * k + 1; v++)
+        for (int i = 0; i < k; i++)
+            cube[v * k + i] = v / 2 != i || v == 2 * k ? 0.5 : v % 2 ? 0.84 : 0.16;
+    const shoal_status status = target->from_cube(target->user, 2L * k + 1, cube, x);
+    for (int i = 0; i < k; i++) {
+        median[i] = x[2 * k * k + i];
+        width[i] = fabs(x[(2 * i + 1) * k + i] - x[2 * i * k + i]) / 2;
+    }
+    free(cube);
+    return status;
+}
+
 shoal_status shoal_optimum_create(const shoal_target *target, shoal_optimum *optimum)
 {
     const size_t k = (size_t)target->n_parameters;
@@ -208,15 +227,10 @@ static shoal_status climb(polisher *p)
 /* First scales: a tenth of the priors'. */
 static shoal_status begin(polisher *p)
 {
-    double *cube = p->lnp; /* two vectors, for which there is room */
     const int k = p->k;
-    for (int i = 0; i < k; i++) {
-        cube[i] = 0.16;
-        cube[k + i] = 0.84;
-    }
-    shoal_status status = p->target->from_cube(p->target->user, 2, cube, p->theta);
+    shoal_status status = shoal_target_widths(p->target, p->theta, p->widest);
     for (int i = 0; i < k && !status; i++)
-        p->scale[i] = 0.1 * (p->widest[i] = fabs(p->theta[k + i] - p->theta[i]) / 2);
+        p->scale[i] = 0.1 * p->widest[i];
     memcpy(p->theta, p->at->theta, (size_t)k * sizeof *p->theta);
     if (!status)
         status = evaluate(p, 1);

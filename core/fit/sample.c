@@ -105,8 +105,8 @@ static long last_lesson(const sampler *s, long n)
 static shoal_status learn_from(sampler *s, long n, const double **x, long n_different)
 {
     const shoal_follow *follow = &s->walkers.follow;
-    const size_t k = (size_t)s->draws->k, n_f = s->walkers.count[SHOAL_WALKERS_FOLLOW] > 0 ? (size_t)follow->n : 0;
-    double *y = n_f ? shoal_allocate((size_t)n * (k + n_f), sizeof *y) : NULL, *c = y + (size_t)n * k;
+    const size_t k = (size_t)s->draws->k, n_f = s->walkers.count[SHOAL_WALKERS_CHOICE] > 0 ? (size_t)follow->n : 0;
+    double *y = n_f ? shoal_allocate((size_t)n * (k + n_f), sizeof *y) : NULL, *c = y ? y + (size_t)n * k : NULL;
     if (n_f && !y)
         return shoal_fail(s->target->context, SHOAL_E_MEMORY, "out of memory for %ld draws", n);
     for (long i = 0; i < n && y; i++)
@@ -264,7 +264,7 @@ static shoal_status begin(sampler *s, const char *path, const char *text, shoal_
     if (!status)
         status = shoal_fit_journal_open(s->target->context, path, text, &s->walkers, draws, &resumed, &s->journal);
     if (!status && resumed)
-        status = shoal_walkers_resume(&s->walkers);
+        status = shoal_walkers_learn_follow(&s->walkers);
     if (status || resumed)
         return status ? status : learn(s);
     if (s->options->start == SHOAL_FIT_FROM_OPTIMUM)

@@ -4,7 +4,8 @@
  * one call of the target (ladder.c says which temperatures). Those at an infinite one are drawn from the prior anew.
  * Parameters that follow the others do so in half of the moves (follow.c), until it is known whether that is better.
  *
- * An angle with a period is kept within half of it from its centre, which is the optimum's: draws around it have a mean.
+ * An angle with a period is kept within half of it from its centre, which is the optimum's: draws around it have a
+ * mean.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -104,18 +105,14 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
 {
     const shoal_target *target = walkers->target;
     const int k = walkers->k;
-    double *cube = walkers->to, half[2];
     long n_left = walkers->n_all;
     shoal_status status = shoal_ladder_make(walkers, optimum);
     if (status)
         return status;
-    for (int i = 0; i < 2 * k; i++)
-        cube[i] = i < k ? 0.16 : 0.84; /* of at least eight vectors, for which there is room */
-    status = target->from_cube(target->user, 2, cube, walkers->theta);
-    for (int i = 0; i < k && !status; i++) {
-        half[0] = walkers->theta[i], half[1] = walkers->theta[k + i];
-        walkers->centre[i] = optimum ? optimum->theta[i] : (half[0] + half[1]) / 2;
-        walkers->scale[i] = optimum ? optimum->scale[i] : (half[1] - half[0]) / 2;
+    status = shoal_target_widths(target, walkers->centre, walkers->scale);
+    for (int i = 0; i < k && optimum && !status; i++) {
+        walkers->centre[i] = optimum->theta[i];
+        walkers->scale[i] = optimum->scale[i];
     }
     long *left = malloc((size_t)walkers->n_all * sizeof *left);
     if (!left)
@@ -151,7 +148,7 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
         n_left = status ? n_left : n_kept;
     }
     free(left);
-    if (!status && n_left == 0 && !(status = shoal_walkers_resume(walkers)))
+    if (!status && n_left == 0 && !(status = shoal_walkers_learn_follow(walkers)))
         status = shoal_follow_find(&walkers->follow, walkers->n_all, walkers->theta, walkers->c);
     return status || n_left == 0
                ? status
@@ -161,7 +158,7 @@ shoal_status shoal_walkers_start(shoal_walkers *walkers, const shoal_optimum *op
                             n_left, walkers->n_all, MOST_TRIES);
 }
 
-shoal_status shoal_walkers_resume(shoal_walkers *walkers)
+shoal_status shoal_walkers_learn_follow(shoal_walkers *walkers)
 {
     return shoal_follow_learn(&walkers->follow, walkers->centre, walkers->scale);
 }
@@ -169,7 +166,7 @@ shoal_status shoal_walkers_resume(shoal_walkers *walkers)
 void shoal_walkers_choose(shoal_walkers *walkers)
 {
     double *count = walkers->count;
-    count[SHOAL_WALKERS_FOLLOW] = count[SHOAL_WALKERS_FOLLOWING] > 2 * count[SHOAL_WALKERS_PLAIN] ? 1 : -1;
+    count[SHOAL_WALKERS_CHOICE] = count[SHOAL_WALKERS_FOLLOWING] > 2 * count[SHOAL_WALKERS_PLAIN] ? 1 : -1;
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -200,7 +197,8 @@ static shoal_status draw_prior(const half_loop *loop)
     const shoal_target *target = walkers->target;
     const int k = walkers->k;
     const long n_half = walkers->n_walkers / 2, n = n_half * walkers->options->n_temperatures, first = n - n_half;
-    double *to = walkers->to + first * k, *cube = walkers->to + n * k; /* half of the room is for those that stay */
+    double *to = walkers->to + first * k,
+           *cube = walkers->to + n * k; /* there is room for all, and half of them move */
     if (!samples_prior(walkers))
         return SHOAL_OK;
     for (long m = 0; m < n_half; m++)
@@ -211,11 +209,12 @@ static shoal_status draw_prior(const half_loop *loop)
     return status;
 }
 
-/* Whether parameters follow in the next move of a walker; of all temperatures' half of them at first. */
+/* Whether parameters follow in the next move of a walker: at first in every other one, then in three of four or never.
+ * Plain moves go to where what follows is far off. */
 static bool follows(const shoal_walkers *walkers, long slot)
 {
-    const double all = walkers->count[SHOAL_WALKERS_FOLLOW];
-    return walkers->follow.n > 0 && (all > 0 || (all == 0 && (slot + shoal_walkers_steps(walkers)) % 2));
+    const double choice = walkers->count[SHOAL_WALKERS_CHOICE];
+    return walkers->follow.n > 0 && choice >= 0 && (slot + shoal_walkers_steps(walkers)) % (choice > 0 ? 4 : 2) != 0;
 }
 
 static void propose(void *user, long first, long last)
@@ -229,14 +228,15 @@ static void propose(void *user, long first, long last)
     for (long m = first; m < last; m++) {
         const long at = m / n_half * n, slot = slot_of(loop, m);
         const shoal_fit_key key = {walkers->options->seed, (uint64_t)shoal_walkers_steps(walkers), (uint64_t)slot};
-        const double *from = follows(walkers, slot) ? walkers->y : walkers->theta;
+        const bool follow = follows(walkers, slot), mapped = follow == (walkers->count[SHOAL_WALKERS_CHOICE] > 0);
+        const double *from = follow ? walkers->y : walkers->theta;
         const shoal_fit_others others = {.k = k,
                                          .n = n_half,
                                          .theta = from + (at + (1 - loop->half) * n_half) * k,
                                          .scale = walkers->scale,
                                          .period = walkers->target->period,
                                          .centre = walkers->centre,
-                                         .map = at == 0 && map.learnt ? &map : NULL,
+                                         .map = at == 0 && map.learnt && mapped ? &map : NULL,
                                          .u = u};
         walkers->factor[m] = shoal_fit_propose(walkers->options->method, &key, &others, from + slot * k,
                                                walkers->to + m * k);
@@ -275,7 +275,7 @@ static shoal_status move(half_loop *loop)
     const shoal_follow *follow = &walkers->follow;
     const long n_half = walkers->n_walkers / 2, n_moved = n_half * walkers->options->n_temperatures,
                n_proposed = n_moved - (samples_prior(walkers) ? n_half : 0);
-    const bool any_follow = follow->n > 0 && walkers->count[SHOAL_WALKERS_FOLLOW] >= 0;
+    const bool any_follow = follow->n > 0 && walkers->count[SHOAL_WALKERS_CHOICE] >= 0;
     shoal_status status = draw_prior(loop);
     if (status)
         return status;
@@ -307,8 +307,9 @@ static shoal_status move_half(shoal_walkers *walkers, int half)
     for (long m = 0; m < n_half; m++) {
         const long slot = slot_of(&loop, m);
         walkers->count[SHOAL_WALKERS_ACCEPTED] += walkers->accepted[slot];
-        walkers->count[follows(walkers, slot) ? SHOAL_WALKERS_FOLLOWING : SHOAL_WALKERS_PLAIN] +=
-            walkers->accepted[slot];
+        if (walkers->count[SHOAL_WALKERS_CHOICE] == 0)
+            walkers->count[follows(walkers, slot) ? SHOAL_WALKERS_FOLLOWING : SHOAL_WALKERS_PLAIN] +=
+                walkers->accepted[slot];
     }
     return SHOAL_OK;
 }

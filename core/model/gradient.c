@@ -209,21 +209,25 @@ bool shoal_scale_next(double bend, double widest, double *scale)
     return false;
 }
 
-/* How far a parameter may go: in standard normal numbers 1, else half the width of its prior between 16 and 84 %. */
+/* How far a parameter may go: in standard normal numbers 1, else half the width of its prior between 16 and 84 %, the
+ * others at their medians. */
 static shoal_status find_widest(points *at, double *widest)
 {
     const int k = at->k;
-    for (int i = 0; i < k; i++) {
-        at->theta[i] = 0.16;
-        at->theta[k + i] = 0.84;
+    double *cube = at->theta, *to = cube + 2 * k;
+    shoal_status status = SHOAL_OK;
+    for (int i = 0; i < 2 * k; i++)
+        cube[i] = 0.5;
+    for (int i = 0; i < k && !status; i++) {
         widest[i] = 1;
-    }
-    if (at->coordinates == SHOAL_STANDARD_NORMAL)
-        return SHOAL_OK;
-    double *to = at->theta + 2 * k;
-    const shoal_status status = shoal_model_prior_transform(at->model, 2, at->theta, to);
-    for (int i = 0; i < k; i++)
+        if (at->coordinates == SHOAL_STANDARD_NORMAL)
+            continue;
+        cube[i] = 0.16;
+        cube[k + i] = 0.84;
+        status = shoal_model_prior_transform(at->model, 2, cube, to);
         widest[i] = fabs(to[k + i] - to[i]) / 2;
+        cube[i] = cube[k + i] = 0.5;
+    }
     return status;
 }
 

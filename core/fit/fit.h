@@ -50,10 +50,10 @@ typedef struct shoal_target {
     shoal_status (*from_cube)(void *user, long n, const double *cube, double *theta);
     /* what makes ln prior infinite at an edge, which an optimum is to be without; NULL: nothing does */
     double (*rise)(void *user, const double *theta);
-    /* parameters that follow the others, and by which data (follow.c): of n vectors (datum - model) / error [n_data], 0
-     * where there is nothing to be seen */
+    /* parameters that follow the others (follow.c), and the data that lead them: of n vectors (datum - model) / error
+     * [n_data], 0 where there is nothing to be seen */
     int n_follow;
-    const int *follow; /* [n_follow] */
+    const int *follow; /* [n_follow] all different */
     long n_data;
     shoal_status (*residuals)(void *user, long n, const double *theta, double *residuals);
 } shoal_target;
@@ -218,16 +218,13 @@ typedef struct shoal_walkers {
     shoal_map map; /* of moves at temperature 1, from y if parameters follow */
 } shoal_walkers;
 
-/* TO_PRIOR: temperatures that reach the prior, about; PLAIN, FOLLOWING: moves at temperature
- * 1 that were taken until the choice, of as many of either kind; CHOICE: whether parameters follow: 0 not chosen yet, 1
- * yes, -1 no */
 enum {
     SHOAL_WALKERS_STEPS,
     SHOAL_WALKERS_ACCEPTED,
-    SHOAL_WALKERS_TO_PRIOR,
-    SHOAL_WALKERS_PLAIN,
-    SHOAL_WALKERS_FOLLOWING,
-    SHOAL_WALKERS_CHOICE,
+    SHOAL_WALKERS_TO_PRIOR,  /* temperatures that reach the prior, about */
+    SHOAL_WALKERS_PLAIN,     /* moves at temperature 1 that were taken until the choice */
+    SHOAL_WALKERS_FOLLOWING, /* those in which parameters follow, of as many */
+    SHOAL_WALKERS_CHOICE,    /* whether parameters follow: 1 yes, -1 no, 0 not chosen yet */
     SHOAL_WALKERS_COUNTS
 };
 enum { SHOAL_WALKERS_LAG = 1000 }; /* steps after which a ladder changes half as fast */
@@ -286,7 +283,7 @@ typedef struct shoal_draws {
     double acceptance;     /* part of the proposals at temperature 1 that were taken */
     double swaps;          /* least part of the swaps between neighbouring temperatures, NaN: there is one */
     double hottest;        /* temperature; infinite: the prior */
-    int to_prior;          /* temperatures that would reach the prior, about */
+    int to_prior;          /* temperatures that reach the prior, about */
     bool precise;          /* R-hat and sample sizes are as they were asked for */
     shoal_optimum optimum; /* from which it began; theta NULL: from none */
 } shoal_draws;

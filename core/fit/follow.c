@@ -17,7 +17,7 @@
 
 #include "core/fit/fit.h"
 
-#define REACH    5.0
+#define REACH    5.0  /* widths of the prior */
 #define FLATTEST 1e-9 /* least singular value, of the greatest one, that is taken for true */
 
 shoal_status shoal_follow_create(const shoal_target *target, long room, int n_threads, shoal_follow *follow)

@@ -250,8 +250,8 @@ const shoal_key shoal_keys[] = {
     VALUE("fit", INTEGER, "walkers", "", NAN, 8, MOST_INT, NULL, "64, or 4 for each parameter if that is more",
           "walkers at each temperature: an even number, two for each parameter at least"),
     VALUE("fit", INTEGER, "temperatures", "", 1, 1, 1000, NULL, NULL,
-          "more than 1: parallel tempering from 1 on; the ladder adapts, and its hottest walkers sample the prior if so "
-          "many temperatures can reach it"),
+          "more than 1: parallel tempering from 1 on; the ladder adapts, and the hottest walkers sample the prior if "
+          "so many temperatures reach it"),
     VALUE("fit", INTEGER, "seed", "", 1, 0, MOST_EXACT, NULL, NULL, "the same draws for the same seed"),
     VALUE("fit", INTEGER, "thin", "", 1, 1, MOST_INT, NULL, NULL, "steps from draw to draw"),
     VALUE("fit", INTEGER, "steps", "", 20000, 8, MOST_INT, NULL, NULL,

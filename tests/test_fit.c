@@ -392,6 +392,34 @@ static void sample_sizes_of_tempered_chains_are_honest(void **state)
     }
 }
 
+/* A normal distribution within a ball; all else, 98.6 % of the prior, is impossible. */
+static double ball(const double *x)
+{
+    const double r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+    return r2 < 9 ? -r2 / 2 : -INFINITY;
+}
+
+/* Few walkers come from the prior, and R-hat does not tell. */
+static void a_broken_ladder_is_not_precise(void **state)
+{
+    known of = {3, 10, ball, 0, 0, NULL, 0};
+    const shoal_target target = target_of(context_of(state), &of);
+    shoal_fit_options options = options_of(SHOAL_FIT_DEMCMC);
+    shoal_draws draws;
+    options.n_temperatures = 4;
+    options.n_steps = 6000;
+    options.seed = 1; /* one or more of its first draws from the prior are possible */
+    options.ess = 3000;
+    assert_ok(context_of(state), shoal_fit_sample(&target, &options, NULL, NULL, NULL, NULL, &draws));
+    for (int i = 0; i < 3; i++)
+        assert_true(draws.diagnosis[i].rhat < 1.01 &&
+                    fmin(draws.diagnosis[i].ess_bulk, draws.diagnosis[i].ess_tail) > options.ess);
+    assert_true(isinf(draws.hottest));
+    assert_false(draws.precise);
+    assert_false(shoal_draws_cross(&draws, options.ess));
+    shoal_draws_release(&draws);
+}
+
 /* 0.02 of the swaps of 1000 steps of 40 walkers, in the later half: 400. */
 static void a_ladder_that_few_cross_is_broken(void **state)
 {
@@ -1163,20 +1191,28 @@ static void velocities_are_drawn(void **state)
 }
 
 /* The posterior of a text with data in a folder of its own, to a file in this one. */
-static shoal_posterior *fitted(shoal_context *context, const char *text, const char *file)
+/* The fit of a config whose first lines are the same. */
+static shoal_fit *fit_of(shoal_context *context, const char *text, shoal_study **study)
 {
-    shoal_study *study = NULL;
     shoal_fit *fit = NULL;
-    shoal_draws draws;
-    shoal_posterior *posterior = NULL;
     char more[MOST_TEXT];
     snprintf(more, sizeof more,
              "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
-             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
-             "fit = { walkers = 20; ess = 50.0; rhat = 1.1; file = \"%s\"; };\n%s",
-             file, text);
-    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, &study));
-    assert_ok(context, shoal_fit_create(study, &fit));
+             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n%s",
+             text);
+    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, study));
+    assert_ok(context, shoal_fit_create(*study, &fit));
+    return fit;
+}
+
+static shoal_posterior *fitted(shoal_context *context, const char *text, const char *file)
+{
+    shoal_study *study = NULL;
+    shoal_draws draws;
+    shoal_posterior *posterior = NULL;
+    char more[MOST_TEXT];
+    snprintf(more, sizeof more, "fit = { walkers = 20; ess = 50.0; rhat = 1.1; file = \"%s\"; };\n%s", file, text);
+    shoal_fit *fit = fit_of(context, more, &study);
     assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
     shoal_draws_release(&draws);
     shoal_fit_destroy(&fit);
@@ -1263,31 +1299,26 @@ static void periods_and_times_of_transit_follow(void **state)
 {
     shoal_context *context = context_of(state);
     shoal_study *study = NULL;
-    shoal_fit *fit = NULL;
     double cube[7] = {0.5, 0.4, 0.3, 0.6, 0.7, 0.2, 0.1}, theta[7], predicted[9], residuals[9];
     assert_int_equal(system("printf 'number time error\n0 3.0 0.01\n1 23.0 0.02\n2 43.0 0.01\n' > data/three.txt && "
                             "printf 'time rv err\n1 2.0 3.0\n5 -2.0 4.0\n7 1.0 3.0\n' > data/three_rv.txt"),
                      0);
-    assert_ok(context,
-              shoal_study_open(
-                  context, "data/fit.cfg",
-                  "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
-                  "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
-                  "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; inc = 90.0; }, { name = "
-                  "\"c\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
-                  "sample = { count = 2; parameters = (\n"
-                  "  { body = \"b\"; parameter = \"m\"; distribution = \"uniform\"; from = 1e-5; to = 1e-4; },\n"
-                  "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; },\n"
-                  "  { body = \"b\"; parameter = \"e_cos\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
-                  "  { body = \"b\"; parameter = \"e_sin\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
-                  "  { body = \"c\"; parameter = \"P\"; distribution = \"uniform\"; from = 41.0; to = 42.0; },\n"
-                  "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
-                  "  { body = \"c\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.0; to = 9.0; } ); };\n"
-                  "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"three.txt\"; },\n"
-                  "  { name = \"rv\"; kind = \"velocity\"; file = \"three_rv.txt\"; columns = [\"time\", \"rv\", "
-                  "\"err\"]; } );\n",
-                  0, NULL, NULL, &study));
-    assert_ok(context, shoal_fit_create(study, &fit));
+    shoal_fit *fit = fit_of(
+        context,
+        "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; inc = 90.0; }, { name = "
+        "\"c\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
+        "sample = { count = 2; parameters = (\n"
+        "  { body = \"b\"; parameter = \"m\"; distribution = \"uniform\"; from = 1e-5; to = 1e-4; },\n"
+        "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; },\n"
+        "  { body = \"b\"; parameter = \"e_cos\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
+        "  { body = \"b\"; parameter = \"e_sin\"; distribution = \"uniform\"; from = 0.0; to = 0.1; },\n"
+        "  { body = \"c\"; parameter = \"P\"; distribution = \"uniform\"; from = 41.0; to = 42.0; },\n"
+        "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
+        "  { body = \"c\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.0; to = 9.0; } ); };\n"
+        "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"three.txt\"; },\n"
+        "  { name = \"rv\"; kind = \"velocity\"; file = \"three_rv.txt\"; columns = [\"time\", \"rv\", "
+        "\"err\"]; } );\n",
+        &study);
     const shoal_target *target = &fit->target;
     assert_int_equal(target->n_follow, 2);
     assert_true(target->follow[0] == 5 && target->follow[1] == 1); /* P, T0 of b */
@@ -1307,26 +1338,21 @@ static void a_parameter_follows_once(void **state)
 {
     shoal_context *context = context_of(state);
     shoal_study *study = NULL;
-    shoal_fit *fit = NULL;
     assert_int_equal(system("printf 'number time error\\n0 3.0 0.01\\n1 23.0 0.02\\n2 43.0 0.01\\n' > data/three.txt"),
                      0);
-    assert_ok(context,
-              shoal_study_open(
-                  context, "data/fit.cfg",
-                  "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
-                  "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n"
-                  "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"
-                  "  { name = \"b\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; },\n"
-                  "  { name = \"c\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
-                  "sample = { count = 2; parameters = (\n"
-                  "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
-                  "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; } );\n"
-                  "  tied = ( { body = \"c\"; parameter = \"P\"; to = \"b.P\"; ratio = 2.0; },\n"
-                  "    { body = \"c\"; parameter = \"T0\"; to = \"b.T0\"; add = 1.0; } ); };\n"
-                  "data = ( { name = \"one\"; kind = \"transit_time\"; body = \"b\"; file = \"three.txt\"; },\n"
-                  "  { name = \"two\"; kind = \"transit_time\"; body = \"c\"; file = \"three.txt\"; } );\n",
-                  0, NULL, NULL, &study));
-    assert_ok(context, shoal_fit_create(study, &fit));
+    shoal_fit *fit = fit_of(
+        context,
+        "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"
+        "  { name = \"b\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; },\n"
+        "  { name = \"c\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
+        "sample = { count = 2; parameters = (\n"
+        "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
+        "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.9; to = 3.1; } );\n"
+        "  tied = ( { body = \"c\"; parameter = \"P\"; to = \"b.P\"; ratio = 2.0; },\n"
+        "    { body = \"c\"; parameter = \"T0\"; to = \"b.T0\"; add = 1.0; } ); };\n"
+        "data = ( { name = \"one\"; kind = \"transit_time\"; body = \"b\"; file = \"three.txt\"; },\n"
+        "  { name = \"two\"; kind = \"transit_time\"; body = \"c\"; file = \"three.txt\"; } );\n",
+        &study);
     assert_int_equal(fit->target.n_follow, 2);
     assert_true(fit->target.follow[0] == 0 && fit->target.follow[1] == 1);
     shoal_fit_destroy(&fit);
@@ -1624,6 +1650,7 @@ int main(void)
         cmocka_unit_test(a_thin_and_bent_ridge_is_followed),
         cmocka_unit_test(tempering_goes_between_modes),
         cmocka_unit_test(sample_sizes_of_tempered_chains_are_honest),
+        cmocka_unit_test(a_broken_ladder_is_not_precise),
         cmocka_unit_test(a_ladder_that_few_cross_is_broken),
         cmocka_unit_test(a_ladder_is_as_long_as_its_temperatures),
         cmocka_unit_test(an_angle_goes_round),

@@ -46,8 +46,7 @@ typedef struct shoal_target {
     /* ln prior and ln L of n vectors; where one of them is none, -infinity or NaN. An angle with a period may have any
      * value. No bits of a vector's answer depend on the other vectors. */
     shoal_status (*evaluate)(void *user, long n, const double *theta, double *lnp, double *lnl);
-    /* n vectors from the unit cube, through the quantiles of the priors */
-    shoal_status (*from_cube)(void *user, long n, const double *cube, double *theta);
+    shoal_from_cube *from_cube;
     /* what makes ln prior infinite at an edge, which an optimum is to be without; NULL: nothing does */
     double (*rise)(void *user, const double *theta);
     /* parameters that follow the others (follow.c), and the data that lead them: of n vectors (datum - model) / error
@@ -188,7 +187,7 @@ void shoal_optimum_release(shoal_optimum *optimum);
 shoal_status shoal_target_evaluate(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
 /* The same for an optimum: ln prior without its rise to infinity. */
 shoal_status shoal_target_climb(const shoal_target *target, long n, const double *theta, double *lnp, double *lnl);
-/* The median of each parameter's prior, and half the width of its middle 68 %, all others at their medians. */
+/* shoal_prior_widths of a target. */
 shoal_status shoal_target_widths(const shoal_target *target, double *median, double *width);
 /* The population that differential evolution of so many parameters has. */
 long shoal_optimise_population(int k);

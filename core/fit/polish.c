@@ -57,21 +57,7 @@ shoal_status shoal_target_climb(const shoal_target *target, long n, const double
 
 shoal_status shoal_target_widths(const shoal_target *target, double *median, double *width)
 {
-    const int k = target->n_parameters;
-    const size_t n = (size_t)(2 * k + 1) * (size_t)k;
-    double *cube = shoal_allocate(2 * n, sizeof *cube), *x = cube + n;
-    if (!cube)
-        return shoal_fail(target->context, SHOAL_E_MEMORY, "out of memory");
-    for (int v = 0; v < 2 * k + 1; v++)
-        for (int i = 0; i < k; i++)
-            cube[v * k + i] = v / 2 != i || v == 2 * k ? 0.5 : v % 2 ? 0.84 : 0.16;
-    const shoal_status status = target->from_cube(target->user, 2L * k + 1, cube, x);
-    for (int i = 0; i < k; i++) {
-        median[i] = x[2 * k * k + i];
-        width[i] = fabs(x[(2 * i + 1) * k + i] - x[2 * i * k + i]) / 2;
-    }
-    free(cube);
-    return status;
+    return shoal_prior_widths(target->context, target->n_parameters, target->from_cube, target->user, median, width);
 }
 
 shoal_status shoal_optimum_create(const shoal_target *target, shoal_optimum *optimum)

@@ -209,26 +209,38 @@ bool shoal_scale_next(double bend, double widest, double *scale)
     return false;
 }
 
-/* How far a parameter may go: in standard normal numbers 1, else half the width of its prior between 16 and 84 %, the
- * others at their medians. */
+shoal_status shoal_prior_widths(shoal_context *context, int k, shoal_from_cube *from_cube, void *user, double *median,
+                                double *width)
+{
+    const size_t n = (size_t)(2 * k + 1) * (size_t)k;
+    double *cube = shoal_allocate(2 * n, sizeof *cube), *x = cube + n;
+    if (!cube)
+        return shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
+    for (int v = 0; v < 2 * k + 1; v++)
+        for (int i = 0; i < k; i++)
+            cube[v * k + i] = v / 2 != i ? 0.5 : v % 2 ? 0.84 : 0.16;
+    const shoal_status status = from_cube(user, 2L * k + 1, cube, x);
+    for (int i = 0; i < k; i++) {
+        median[i] = x[2 * k * k + i];
+        width[i] = fabs(x[(2 * i + 1) * k + i] - x[2 * i * k + i]) / 2;
+    }
+    free(cube);
+    return status;
+}
+
+static shoal_status from_cube(void *model, long n, const double *cube, double *theta)
+{
+    return shoal_model_prior_transform(model, n, cube, theta);
+}
+
+/* How far a parameter may go: in standard normal numbers 1, else the width of its prior. */
 static shoal_status find_widest(points *at, double *widest)
 {
-    const int k = at->k;
-    double *cube = at->theta, *to = cube + 2 * k;
-    shoal_status status = SHOAL_OK;
-    for (int i = 0; i < 2 * k; i++)
-        cube[i] = 0.5;
-    for (int i = 0; i < k && !status; i++) {
+    for (int i = 0; i < at->k; i++)
         widest[i] = 1;
-        if (at->coordinates == SHOAL_STANDARD_NORMAL)
-            continue;
-        cube[i] = 0.16;
-        cube[k + i] = 0.84;
-        status = shoal_model_prior_transform(at->model, 2, cube, to);
-        widest[i] = fabs(to[k + i] - to[i]) / 2;
-        cube[i] = cube[k + i] = 0.5;
-    }
-    return status;
+    return at->coordinates == SHOAL_STANDARD_NORMAL
+               ? SHOAL_OK
+               : shoal_prior_widths(shoal_model_context(at->model), at->k, from_cube, at->model, at->theta, widest);
 }
 
 shoal_status shoal_model_scales(shoal_model *model, enum shoal_coordinates coordinates, const double *x, double *scale)

@@ -146,6 +146,11 @@ shoal_status shoal_model_plan(const shoal_study *study, long n_walkers, const sh
 /* gradient.c: the scale of a parameter is where ln L bends by 1/2. Whether it is good enough, by what it bends there;
  * if not, it becomes a better one. */
 bool shoal_scale_next(double bend, double widest, double *scale);
+/* Vectors of k parameters from the unit cube, through the quantiles of their priors. */
+typedef shoal_status shoal_from_cube(void *user, long n, const double *cube, double *theta);
+/* The median of each parameter's prior, and half the width of its middle 68 %, all others at their medians. */
+shoal_status shoal_prior_widths(shoal_context *context, int k, shoal_from_cube *from_cube, void *user, double *median,
+                                double *width);
 
 shoal_context *shoal_model_context(const shoal_model *model);
 /* Vectors that are evaluated at once. */

@@ -233,6 +233,7 @@ def test_many_vectors_are_one_call(model, calls_of):
     n = calls_of(lambda: model.log_prior(few))
     assert 0 < n < 60
     assert calls_of(lambda: model.log_prior(many)) == n
+    assert model._context.stale is False
 
 
 def test_emcee(model):

@@ -827,7 +827,7 @@ LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, c
 }
 
 /* LANE_GROUPS groups of lanes make a step in turns. A group in which all systems have stopped makes no steps.
- * `sights`: they go through k->sights. */
+ * `sights`: they go through k->sights, and none is set aside. */
 LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, const mask *there, bool sights)
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
@@ -874,7 +874,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
             for (int g = 0; g < LANE_GROUPS; g++)
                 if (LANE_GROUPS == 1 || awake[g]) {
                     watch_begin(k, s[g], &watch[g]);
-                    clock_step(k, compensated, m[g], s[g], &clock[g], watch[g].inside, &aside[g]);
+                    clock_step(k, compensated, m[g], s[g], &clock[g], watch[g].inside, sights ? 0 : &aside[g]);
                 }
             LANE_UNROLL
             for (int g = 0; g < LANE_GROUPS; g++) {

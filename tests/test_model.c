@@ -1123,12 +1123,14 @@ static void what_is_wrong_is_refused(void **state)
     shoal_study_destroy(&study);
 }
 
-/* The same bits of ln L on a CPU, in two ways on a GPU, and on both beside each other; scale: of the first
- * parameter. */
+enum { WALKERS = 1000 };
+
+/* The same bits of ln L on a CPU, in two ways on a GPU, and on both beside each other; scale: of the first parameter;
+ * same: ln L. */
 static void compare_engines(shoal_context *context, const char *const ways[2], const char *planets,
-                            const char *parameters, double scale)
+                            const char *parameters, const char *integrator, double scale, double same[WALKERS])
 {
-    enum { N = 1000, RUNS = 4, BOTH = 3 };
+    enum { N = WALKERS, RUNS = 4, BOTH = 3 };
     char text[MOST_TEXT];
     const char *const overrides[RUNS][2] = {{"run.engine=\"cpu\"", "run.devices=1"},
                                             {"run.engine=\"cuda\"", ways[0]},
@@ -1136,6 +1138,7 @@ static void compare_engines(shoal_context *context, const char *const ways[2], c
                                             {"run.engine=\"auto\"", "run.threads=1"}};
     static double theta[3 * N], lnl[RUNS][N];
     text_of(planets, parameters, "", text);
+    replace(text, "name = \"mvs\"", integrator);
     assert_int_equal(setenv("SHOAL_HOSTED", "2", 1), 0);
     for (int i = 0; i < N; i++) {
         theta[3 * i] = scale * (1 + 0.001 * i);
@@ -1159,24 +1162,47 @@ static void compare_engines(shoal_context *context, const char *const ways[2], c
         for (int i = 0; i < N; i++)
             if (memcmp(&lnl[0][i], &lnl[run][i], sizeof **lnl) != 0)
                 fail_msg("run %d, walker %d: ln L = %.17g and %.17g", run, i, lnl[0][i], lnl[run][i]);
+    memcpy(same, lnl[0], sizeof lnl[0]);
 }
+
+#define MVS "name = \"mvs\""
 
 static void a_gpu_finds_the_same(void **state)
 {
     static const char *const devices[2] = {"run.devices=1", "run.devices=\"all\""};
+    static double lnl[WALKERS];
     need_gpu();
-    compare_engines(context_of(state), devices, BOTH_FREE, MASS, 1e-4);
+    compare_engines(context_of(state), devices, BOTH_FREE, MASS, MVS, 1e-4, lnl);
     compare_engines(context_of(state), devices,
                     "{ name = \"b\"; P = 24.0; sqrt_e_cos = 0.2; sqrt_e_sin = -0.3; M = 10.0; epoch = 7.0; b = 0.5; }, "
                     "{ name = \"c\"; log10_m = -3.5; P = 61.0; omega = 200.0; M = 40.0; cosi = -0.2; }",
-                    FROM_TO("b", "K", "1.0", "90.0") FROM_TO("c", "e", "0.0", "0.5") OFFSET, 20);
+                    FROM_TO("b", "K", "1.0", "90.0") FROM_TO("c", "e", "0.0", "0.5") OFFSET, MVS, 20, lnl);
 }
+
+static const char *const work_models[2] = {"run.work_model=\"system\"", "run.work_model=\"component\""};
 
 static void each_work_model_finds_the_same(void **state)
 {
-    static const char *const models[2] = {"run.work_model=\"system\"", "run.work_model=\"component\""};
+    static double lnl[WALKERS];
     need_gpu();
-    compare_engines(context_of(state), models, BOTH_FREE, MASS, 1e-4);
+    compare_engines(context_of(state), work_models, BOTH_FREE, MASS, MVS, 1e-4, lnl);
+}
+
+/* Planets whose orbits cross, as hybrid resolves their encounters and mvs does not. */
+static void encounters_are_the_same_on_a_gpu(void **state)
+{
+    enum { LEAST = WALKERS / 20 };
+    static double resolved[WALKERS], missed[WALKERS];
+    static const char planets[] = "{ name = \"b\"; P = 24.0; e = 0.1; M = 10.0; inc = 80.0; }, "
+                                  "{ name = \"c\"; m = 5e-4; P = 31.0; omega = 200.0; M = 40.0; inc = 80.0; }";
+    need_gpu();
+    compare_engines(context_of(state), work_models, planets, MASS, "name = \"hybrid\"", 1e-3, resolved);
+    compare_engines(context_of(state), work_models, planets, MASS, MVS, 1e-3, missed);
+    int n_unlike = 0;
+    for (int i = 0; i < WALKERS; i++)
+        n_unlike += isfinite(resolved[i]) && fabs(resolved[i] - missed[i]) > 1;
+    if (n_unlike < LEAST)
+        fail_msg("%d vectors with encounters, not %d", n_unlike, LEAST);
 }
 
 /* Vectors and ln L in the memory of the first GPU, for models of one and of all. */
@@ -1262,6 +1288,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_has_none_on_a_gpu),
         cmocka_unit_test(a_gpu_finds_the_same),
         cmocka_unit_test(each_work_model_finds_the_same),
+        cmocka_unit_test(encounters_are_the_same_on_a_gpu),
         cmocka_unit_test(vectors_may_be_on_a_gpu),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));

@@ -523,9 +523,9 @@ static void a_gpu_finds_the_same(void **state)
     static const double time[] = {-33, 7, 27, 107};
     static const char lazy[] = "name = \"mvs_jacobi\"; dt = 0.7; corrector = 17; inverse = \"never\"; "
                                "kernel = \"lazy\";";
-    static const char *const integrators[] = {"name = \"mvs\"; dt = 0.7;", "name = \"whckl\"; dt = 0.7;",
+    static const char *const integrators[] = {"name = \"mvs\"; dt = 0.7;",         "name = \"whckl\"; dt = 0.7;",
                                               "name = \"gauss_radau\"; dt = 0.5;", "name = \"hermite4\"; dt = 0.02;",
-                                              lazy};
+                                              "name = \"hybrid\"; dt = 0.7;",      lazy};
     static const char *const run[][2] = {{"run.engine=\"cpu\"", "run.work_model=\"auto\""},
                                          {"run.engine=\"cuda\"", "run.work_model=\"system\""},
                                          {"run.engine=\"cuda\"", "run.work_model=\"body\""},

@@ -106,7 +106,7 @@ size_t shoal_team_shared(const shoal_kernel_choice *choice, int block)
 
 bool shoal_team_is_one(const shoal_kernel_choice *choice, int entries)
 {
-    const int aside = choice->propagator->sets_aside ? 1 << SHOAL_BARE | SHOAL_ASIDE_ENTRIES : 0;
+    const int aside = choice->propagator->sets_aside ? 1 << SHOAL_BARE | 1 << SHOAL_OBSERVE | SHOAL_ASIDE_ENTRIES : 0;
     return shoal_team_threads(choice) == 1 ||
            !(entries & ~(SHOAL_ONCE_ENTRIES | 1 << SHOAL_FINISH | SHOAL_WALKER_ENTRIES | aside));
 }

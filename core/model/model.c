@@ -395,9 +395,6 @@ static shoal_status make_walk(shoal_model *model)
     if (status)
         return status;
     const shoal_plan *plan = model->plan;
-    if (plan->propagator->sets_aside && plan->engine_type != &shoal_engine_cpu)
-        return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "likelihoods with %s: expected run.engine = \"cpu\"",
-                          plan->propagator->name);
     if (plan->eases.n >
         0) /* its elements are about less than the star's mass (core/walker/bodies.kern.h knows no force) */
         return shoal_fail(model->context, SHOAL_E_UNSUPPORTED, "%s: expected no radiation in a likelihood",

@@ -31,13 +31,7 @@ static shoal_status make_plan(const shoal_study *study, long n_walkers, double o
     options.n_monitors = endings.n;
     options.monitors = endings.monitor;
     options.orbits = orbits;
-    const shoal_status status = shoal_model_plan(study, n_walkers, &options, &trial->ensemble, &trial->plan);
-    if (status)
-        return status;
-    if (trial->plan->propagator->sets_aside && trial->plan->engine_type != &shoal_engine_cpu)
-        return shoal_fail(study->context, SHOAL_E_UNSUPPORTED, "likelihoods with %s: expected run.engine = \"cpu\"",
-                          trial->plan->propagator->name);
-    return SHOAL_OK;
+    return shoal_model_plan(study, n_walkers, &options, &trial->ensemble, &trial->plan);
 }
 
 static shoal_status make_trial(const shoal_study *study, const shoal_walk *of, long n_walkers, shoal_trial *trial)

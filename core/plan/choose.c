@@ -566,6 +566,8 @@ static shoal_status choose_model(shoal_plan *plan, const shoal_options *options)
     const char *tune = options->tune ? options->tune : "auto";
     if (strcmp(model, "auto") == 0 && options->gpu_bodies)
         model = "body";
+    else if (strcmp(model, "auto") == 0 && plan->findings->walkers && plan->propagator->sets_aside)
+        model = "system"; /* none is set aside: a thread makes the substeps */
     if (plan->engine_type == &shoal_engine_cuda)
         plan->choice.shared_most = shoal_engine_cuda_shared(plan->devices.which[0]);
     plan->any_model = strcmp(model, "auto") == 0;

@@ -89,7 +89,8 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
         aside.wanted = live;
         const int closed = ((const volatile int *)k->aside.queue.counts)[SHOAL_QUEUE_CLOSED];
         aside.hurries = k->aside.least_visit > 0 && steps >= k->aside.least_visit && closed;
-        watch_begin(k, s, &watch);
+        if (live) /* else there may be nothing yet to watch */
+            watch_begin(k, s, &watch);
         clock_step(k, compensated, m, s, &clock, watch.inside, &aside);
         steps += clock.made;
         if (live && wants_a_look(k, live, m, s, &clock, &watch)) {

@@ -436,11 +436,13 @@ static void encounters_are_the_same(void **state)
 {
     static const shoal_setting orbit = {"pericentre", 0, "orbit"}, compensated = {"compensated", 1, NULL},
                                light = {"c", 300.0, NULL};
-    static const shoal_plug_options gr = {"gr", &light, 1}, megno = {"megno", NULL, 0};
+    static const shoal_plug_options gr = {"gr", &light, 1}, megno = {"megno", NULL, 0},
+                                    closest = {"closest_approach", NULL, 0};
     const struct setup setups[] = {{.n = 3, .setting = &orbit},
                                    {.n = 5, .setting = &compensated},
                                    {.n = 4, .forces = &gr, .n_forces = 1},
                                    {.n = 4, .monitors = &megno, .n_monitors = 1},
+                                   {.n = 9, .monitors = &closest, .n_monitors = 1},
                                    {.n = 12, .massless = 6}};
     need_gpu();
     for (int i = 0; i < SHOAL_COUNT(setups); i++) {

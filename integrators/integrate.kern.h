@@ -377,12 +377,26 @@ typedef struct lane_clock {
     mask made, leaves;         /* the last step was made; the system goes to the other kernel (aside.kern.h) */
 } lane_clock;
 
+/* The number of steps at which a call of `most` steps ends. Systems that were set aside end it like those beside them,
+ * after a look of monitors with `every`, so that a warp looks at the same steps (k->aside.stride). */
+LANE_FN real clock_last(const shoal_kernel_args *k, real steps, real most)
+{
+    const real last = steps + most;
+    (void)k;
+#if PROPAGATOR_SETS_ASIDE
+    const real stride = lane_set(k->aside.stride), look = lane_floor((last - 1.0) / stride) * stride + 1.0;
+    return lane_select(look > steps, look, last);
+#else
+    return last;
+#endif
+}
+
 /* most: steps in this call. */
 LANE_FN void clock_load(const shoal_kernel_args *k, lane_id id, real most, lane_clock *clock)
 {
     clock->h = record_load(k, id, SHOAL_SYS_DT);
     clock->steps = record_load(k, id, SHOAL_SYS_STEP);
-    clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock->steps + most);
+    clock->limit = lane_min(record_load(k, id, SHOAL_SYS_TARGET), clock_last(k, clock->steps, most));
     clock->limit = lane_min(clock->limit, lane_set(k->max_steps));
     clock->end = record_load(k, id, SHOAL_SYS_END);
     clock->shown = clock->steps;
@@ -630,7 +644,9 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
     if (team_leads()) /* the others wait at the next operation of the team */
 #endif
     {
-        const monitor_state was = *watch;
+        monitor_state was;
+        if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
+            monitors_keep(k, watch, &was);
         lane_inside shown;
         if (PROPAGATOR_SETS_ASIDE && inside)
             shown = *inside;
@@ -654,8 +670,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
         monitors_watch(k, &view, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
-            for (int i = 0; i < (int)(sizeof was / sizeof(real)); i++)
-                ((real *)watch)[i] = lane_select(moved, ((real *)watch)[i], ((const real *)&was)[i]);
+            monitors_undo(k, lane_not(moved), &was, watch);
         if (PROPAGATOR_SETS_ASIDE && inside && lane_any(lane_not(moved))) /* the step continues in the next call */
             *inside = shown;
     }

@@ -92,6 +92,31 @@ LANE_FN void monitors_store(const shoal_kernel_args *k, lane_id id, mask where, 
 #undef MONITOR
 }
 
+/* What the active monitors carry, kept apart; and back again in the lanes `where`. */
+LANE_FN void monitors_keep(const shoal_kernel_args *k, const monitor_state *watch, monitor_state *kept)
+{
+#define MONITOR(name, sees)                             \
+    if (MONITOR_IS_ON(name)) {                          \
+        LANE_UNROLL                                     \
+        for (int slot = 0; slot < name##_SLOTS; slot++) \
+            kept->name[slot] = watch->name[slot];       \
+    }
+#include "monitors/list.h"
+#undef MONITOR
+}
+
+LANE_FN void monitors_undo(const shoal_kernel_args *k, mask where, const monitor_state *kept, monitor_state *watch)
+{
+#define MONITOR(name, sees)                                                              \
+    if (MONITOR_IS_ON(name)) {                                                           \
+        LANE_UNROLL                                                                      \
+        for (int slot = 0; slot < name##_SLOTS; slot++)                                  \
+            watch->name[slot] = lane_select(where, kept->name[slot], watch->name[slot]); \
+    }
+#include "monitors/list.h"
+#undef MONITOR
+}
+
 /* The steps after which one of them wants to look. Of a team the leader alone has what they carry. */
 LANE_FN real monitors_left(const shoal_kernel_args *k, const monitor_state *watch)
 {

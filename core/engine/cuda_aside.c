@@ -64,6 +64,21 @@ int shoal_cuda_aside_streams(shoal_engine *engine)
     return result;
 }
 
+/* The least common multiple of the `every` of all monitors; 1 if it is longer than a round. */
+static int stride_of(const shoal_engine *engine)
+{
+    const shoal_monitor *const *all = shoal_plugs_of(engine->context)->monitors;
+    long stride = 1;
+    for (int i = 0; all[i]; i++)
+        for (int p = 0; p < all[i]->n_parameters && engine->choice.monitors >> i & 1; p++) {
+            const long before = stride;
+            if (strcmp(all[i]->parameters[p].name, "every") == 0)
+                while (stride % (long)engine->args.monitor[i][p] && stride <= MOST_ROUND)
+                    stride += before;
+        }
+    return stride > MOST_ROUND ? 1 : (int)stride;
+}
+
 void shoal_cuda_aside_args(shoal_engine *engine)
 {
     struct aside *aside = &engine->aside;
@@ -71,6 +86,7 @@ void shoal_cuda_aside_args(shoal_engine *engine)
     aside->round = FIRST_ROUND;
     args->queue = (shoal_queue){(int *)(uintptr_t)aside->places, (int *)(uintptr_t)aside->counts,
                                 (int)engine->range.n_systems};
+    args->stride = stride_of(engine);
     args->of_teams = shoal_team_threads(&engine->choice) > 1;
     args->least_visit = engine->hosting.hosted ? 0 : LEAST_VISIT;
     args->long_turns = shoal_environment_number("SHOAL_LONG_TURNS", LONG_TURNS, 1, INT_MAX);

@@ -28,6 +28,7 @@ typedef struct shoal_aside {
     int n_beside; /* systems at most whose substeps a warp makes beside each other */
     int drains;   /* every warp takes what there is in the queue, however few */
     int of_teams; /* teams of threads set them aside */
+    int stride;   /* of the steps that all monitors with `every` look at: rounds end after such a step */
     /* Steps of a system, at least, before it leaves the substep kernel because the queue closes; 0: one, or of a long
      * step none. */
     int least_visit;

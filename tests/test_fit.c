@@ -1190,21 +1190,21 @@ static void velocities_are_drawn(void **state)
     shoal_posterior_destroy(&posterior);
 }
 
-/* The posterior of a text with data in a folder of its own, to a file in this one. */
 /* The fit of a config whose first lines are the same. */
-static shoal_fit *fit_of(shoal_context *context, const char *text, shoal_study **study)
+static shoal_fit *fit_of(shoal_context *context, const char *engine, const char *text, shoal_study **study)
 {
     shoal_fit *fit = NULL;
     char more[MOST_TEXT];
     snprintf(more, sizeof more,
              "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
-             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"cpu\"; };\n%s",
-             text);
+             "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"%s\"; };\n%s",
+             engine, text);
     assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, study));
     assert_ok(context, shoal_fit_create(*study, &fit));
     return fit;
 }
 
+/* The posterior of a text with data in a folder of its own, to a file in this one. */
 static shoal_posterior *fitted(shoal_context *context, const char *text, const char *file)
 {
     shoal_study *study = NULL;
@@ -1212,7 +1212,7 @@ static shoal_posterior *fitted(shoal_context *context, const char *text, const c
     shoal_posterior *posterior = NULL;
     char more[MOST_TEXT];
     snprintf(more, sizeof more, "fit = { walkers = 20; ess = 50.0; rhat = 1.1; file = \"%s\"; };\n%s", file, text);
-    shoal_fit *fit = fit_of(context, more, &study);
+    shoal_fit *fit = fit_of(context, "cpu", more, &study);
     assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws));
     shoal_draws_release(&draws);
     shoal_fit_destroy(&fit);
@@ -1304,7 +1304,7 @@ static void periods_and_times_of_transit_follow(void **state)
                             "printf 'time rv err\n1 2.0 3.0\n5 -2.0 4.0\n7 1.0 3.0\n' > data/three_rv.txt"),
                      0);
     shoal_fit *fit = fit_of(
-        context,
+        context, "cpu",
         "system = { bodies = ( { name = \"star\"; m = 1.0; }, { name = \"b\"; inc = 90.0; }, { name = "
         "\"c\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
         "sample = { count = 2; parameters = (\n"
@@ -1341,7 +1341,7 @@ static void a_parameter_follows_once(void **state)
     assert_int_equal(system("printf 'number time error\\n0 3.0 0.01\\n1 23.0 0.02\\n2 43.0 0.01\\n' > data/three.txt"),
                      0);
     shoal_fit *fit = fit_of(
-        context,
+        context, "cpu",
         "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"
         "  { name = \"b\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; },\n"
         "  { name = \"c\"; m = 1e-6; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
@@ -1357,6 +1357,44 @@ static void a_parameter_follows_once(void **state)
     assert_true(fit->target.follow[0] == 0 && fit->target.follow[1] == 1);
     shoal_fit_destroy(&fit);
     shoal_study_destroy(&study);
+}
+
+/* Walkers whose periods and times of transit follow, at two temperatures. */
+static void a_gpu_draws_the_same(void **state)
+{
+    need_gpu();
+    shoal_context *context = context_of(state);
+    static const char *const engines[] = {"cpu", "cuda"};
+    shoal_draws draws[2];
+    FILE *data = fopen("data/wobble.txt", "w");
+    assert_non_null(data);
+    fputs("number time error\n", data);
+    for (int n = 0; n < 8; n++)
+        fprintf(data, "%d %.17g 0.002\n", n, 3 + 20.0 * n + 0.05 * sin(0.9 * n));
+    fclose(data);
+    for (int run = 0; run < 2; run++) {
+        char text[MOST_TEXT];
+        shoal_study *study = NULL;
+        snprintf(text, sizeof text,
+                 "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"
+                 "  { name = \"b\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; },\n"
+                 "  { name = \"c\"; P = 41.5; T0 = 9.0; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
+                 "sample = { count = 2; parameters = (\n"
+                 "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
+                 "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.8; to = 3.2; },\n"
+                 "  { body = \"c\"; parameter = \"m\"; distribution = \"uniform\"; from = 0.0; to = 1e-3; } ); };\n"
+                 "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"wobble.txt\"; } );\n"
+                 "fit = { walkers = 8; temperatures = 2; steps = 140; start = \"prior\"; file = \"%s.h5\"; };\n",
+                 engines[run]);
+        shoal_fit *fit = fit_of(context, engines[run], text, &study);
+        assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws[run]));
+        shoal_fit_destroy(&fit);
+        shoal_study_destroy(&study);
+    }
+    assert_true(draws[0].n == 140 && draws[0].acceptance > 0.02);
+    same_draws(&draws[0], &draws[1]);
+    for (int run = 0; run < 2; run++)
+        shoal_draws_release(&draws[run]);
 }
 
 #define SKY_PERIOD 400.0
@@ -1675,6 +1713,7 @@ int main(void)
         cmocka_unit_test(velocities_are_drawn),
         cmocka_unit_test(transit_times_are_drawn),
         cmocka_unit_test(periods_and_times_of_transit_follow),
+        cmocka_unit_test(a_gpu_draws_the_same),
         cmocka_unit_test(a_parameter_follows_once),
         cmocka_unit_test(places_in_the_sky_are_drawn),
         cmocka_unit_test(scans_are_drawn),

@@ -107,9 +107,9 @@ void draw_line(const char *line);
 
 /* What `shoal bench` is asked for. */
 typedef struct bench_options {
-    const char *engine, *model;
+    const char *engine, *model, *tune;
     long systems;
-    int threads, lanes, csv, list, tune;
+    int threads, lanes, csv, list;
     long steps;
     int compensated;
     const char *range;

@@ -206,7 +206,7 @@ shoal_status bench_run(shoal_context *context, const bench_case *c, const bench_
                                                                 : 1,
                                   .engine = options->engine,
                                   .work_model = options->model,
-                                  .tune = options->tune ? "always" : "auto",
+                                  .tune = options->tune,
                                   .threads = options->threads,
                                   .lanes = options->lanes,
                                   .dt = is_adaptive(c) ? 0 : c->dt,
@@ -323,7 +323,8 @@ static const struct argp_option argp_options[] = {
     {"list", 'l', 0, 0, "list the cases", 0},
     {"engine", 'e', "ENGINE", 0, "auto, cpu or cuda", 0},
     {"model", 'W', "MODEL", 0, "a GPU's work model: auto, system, body, component or pair", 0},
-    {"tune", 'T', 0, 0, "measure which model, block and registers are the GPU's fastest, and keep it, first", 0},
+    {"tune", 'T', "WHEN", OPTION_ARG_OPTIONAL,
+     "measure which model, block and registers are the GPU's fastest, and keep it, first; or auto, never: run.tune", 0},
     {"systems", 's', "N", 0, "systems in the ensemble (default 4096)", 0},
     {"threads", 't', "N", 0, "CPU threads (default: all)", 0},
     {"steps", 'n', "N", 0,
@@ -358,7 +359,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'l': options->list = 1; break;
     case 'e': options->engine = argument; break;
     case 'W': options->model = argument; break;
-    case 'T': options->tune = 1; break;
+    case 'T': options->tune = argument ? argument : "always"; break;
     case 's': options->systems = parse_count(key, argument, state); break;
     case 't': options->threads = (int)parse_count(key, argument, state); break;
     case 'n': options->steps = parse_count(key, argument, state); break;

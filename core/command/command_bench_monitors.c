@@ -2,8 +2,8 @@
  *
  * command_bench_monitors.c: `shoal bench monitors`: what monitors cost. Of each ensemble a line: the steps a second of
  * the bare loop, and the share of it that is left with each monitor alone, with those of a stability sweep, and with
- * all; the letter is the work model. The planets stay where nothing happens. Words after `monitors` choose propagators
- * and numbers of bodies. The states of all these runs are the same bits, or it is an error.
+ * all; the letter is the work model. The planets stay where nothing happens. Words after `monitors` choose propagators,
+ * numbers of bodies and columns. The states of all these runs are the same bits, or it is an error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -71,6 +71,35 @@ static bool has_tangent(const bench_case *c)
     return false;
 }
 
+/* What a word after `monitors` chooses. */
+typedef enum kind_of_word { A_PROPAGATOR, A_NUMBER_OF_BODIES, A_COLUMN, UNKNOWN } kind_of_word;
+
+static kind_of_word kind_of(const char *word)
+{
+    for (int p = 0; p < SHOAL_COUNT(propagators); p++)
+        if (strcmp(word, propagators[p].propagator) == 0)
+            return A_PROPAGATOR;
+    for (int n = 0; n < SHOAL_COUNT(planets); n++)
+        if (atoi(word) == planets[n] + 1)
+            return A_NUMBER_OF_BODIES;
+    for (int i = 0; i < SHOAL_COUNT(watched); i++)
+        if (strcmp(word, watched[i].heading) == 0)
+            return A_COLUMN;
+    return UNKNOWN;
+}
+
+/* Whether the words choose this one, or none of its kind. */
+static bool asked(const bench_options *options, const char *this)
+{
+    bool others = false;
+    for (int i = 1; i < options->n_names; i++) {
+        if (strcmp(options->names[i], this) == 0)
+            return true;
+        others = others || kind_of(options->names[i]) == kind_of(this);
+    }
+    return !others;
+}
+
 static shoal_status bench_ensemble(shoal_context *context, bench_case c, const bench_options *options)
 {
     bench_row bare = {0}, row = {0};
@@ -83,6 +112,8 @@ static shoal_status bench_ensemble(shoal_context *context, bench_case c, const b
     printf(options->csv ? "%s-%d,%s,%s,%ld,%.4g" : "%-10s %6d %-6s %-9s %7ld %9.3g", c.propagator, c.n_planets + 1,
            bare.engine, bare.model, options->systems, bare.steps / bare.seconds);
     for (int i = 0; i < SHOAL_COUNT(watched); i++) {
+        if (!asked(options, watched[i].heading))
+            continue;
         c.monitors = watched[i].monitors;
         c.n_monitors = watched[i].n;
         if (has_tangent(&c) && !shoal_propagator_find(NULL, c.propagator)->tangent) {
@@ -102,42 +133,21 @@ static shoal_status bench_ensemble(shoal_context *context, bench_case c, const b
     return SHOAL_OK;
 }
 
-/* Whether the words name this propagator, or none; whether they name this number of bodies, or none. */
-static bool asked(const bench_options *options, const char *propagator, int n_bodies)
-{
-    bool any[2] = {false, false}, this[2] = {false, false};
-    for (int i = 1; i < options->n_names; i++) {
-        const int n = atoi(options->names[i]);
-        any[n > 0] = true;
-        this[n > 0] |= n > 0 ? n == n_bodies : strcmp(options->names[i], propagator) == 0;
-    }
-    return (this[0] || !any[0]) && (this[1] || !any[1]);
-}
-
-static bool is_known(const char *word)
-{
-    for (int p = 0; p < SHOAL_COUNT(propagators); p++)
-        if (strcmp(word, propagators[p].propagator) == 0)
-            return true;
-    for (int n = 0; n < SHOAL_COUNT(planets); n++)
-        if (atoi(word) == planets[n] + 1)
-            return true;
-    return false;
-}
-
 shoal_status bench_monitors(shoal_context *context, const bench_options *options)
 {
     shoal_status status = SHOAL_OK;
     (void)setenv("SHOAL_HOSTED", "0", 0); /* a GPU alone: the bare loop has no CPU threads beside it */
     for (int i = 1; i < options->n_names; i++)
-        if (!is_known(options->names[i]))
+        if (kind_of(options->names[i]) == UNKNOWN)
             return shoal_fail(context, SHOAL_E_USAGE,
-                              "'%s': expected mvs, mvs_jacobi, hybrid, hermite4, or 3, 4, 5, 9 bodies",
+                              "'%s': expected mvs, mvs_jacobi, hybrid, hermite4, or 3, 4, 5, 9 bodies, or a column of "
+                              "the table",
                               options->names[i]);
     printf(options->csv ? "case,engine,work_model,systems,bare" : "%-10s bodies engine model     systems  bare 1/s",
            "");
     for (int i = 0; i < SHOAL_COUNT(watched); i++)
-        printf(options->csv ? ",%s,model" : " %9s", watched[i].heading);
+        if (asked(options, watched[i].heading))
+            printf(options->csv ? ",%s,model" : " %9s", watched[i].heading);
     puts("");
     for (int p = 0; p < SHOAL_COUNT(propagators) && !status; p++)
         for (int n = 0; n < SHOAL_COUNT(planets) && !status; n++) {
@@ -147,7 +157,9 @@ shoal_status bench_monitors(shoal_context *context, const bench_options *options
                                   .dt = propagators[p].dt,
                                   .error_bound = propagators[p].bound,
                                   .radius = 4e-5};
-            if (asked(options, c.propagator, c.n_planets + 1))
+            char n_bodies[16];
+            snprintf(n_bodies, sizeof n_bodies, "%d", c.n_planets + 1);
+            if (asked(options, c.propagator) && asked(options, n_bodies))
                 status = bench_ensemble(context, c, options);
         }
     return status;

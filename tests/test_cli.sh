@@ -547,8 +547,8 @@ run 0 bench monitors mvs energy 3 sweep --tune=never --engine cpu --systems 16 -
 [ "$(printf '%s\n' "$out" | head -n 1)" = "case,engine,work_model,systems,bare,energy,model,sweep,model" ] || wrong "$out"
 [ "$(printf '%s\n' "$out" | tail -n 1 | tr , ' ' | wc -w)" -eq 9 ] || wrong "$out"
 refused 2 "'mvss': expected mvs, mvs_jacobi" bench monitors mvss
-run 1 bench monitors mvs 3 --tune=sometimes --systems 16 --steps 100
-case $err in *sometimes*expected*) ;; *) wrong "$err" ;; esac
+run 2 bench monitors mvs 3 --tune=sometimes --systems 16 --steps 100
+case $err in *"tune = 'sometimes': expected one of auto|always|never"*) ;; *) wrong "$err" ;; esac
 end
 
 begin cli_bench_ladder

@@ -311,10 +311,11 @@ LANE_FN void hybrid_turn(int stride, int n, int i, int j, const real *m, mask wh
 
 /* Who has gone through a contact that a monitor has seen, and would fall to the other's very centre, where no step is
  * short enough, turns back, at `deep` times the distance of the contact. Until the step ends, and the contact counts,
- * the two keep their energy and momentum so. Returns the lanes with such a pair. */
+ * the two keep their energy and momentum so. h: the step, whose sign tells who falls. Returns the lanes with such a
+ * pair. */
 /* long: what the drift has of its bodies */
 LANE_FN mask hybrid_turn_back(const shoal_kernel_args *k, int n, const real *m, hybrid_flags flags, lane_id id,
-                              mask where, double deep, const real *x, const real *v, const real *dx, real *dv)
+                              mask where, double deep, real h, const real *x, const real *v, const real *dx, real *dv)
 {
     const int bodies = real_bodies(k, n);
     mask any = lane_set(0.0) != lane_set(0.0);
@@ -334,7 +335,7 @@ LANE_FN mask hybrid_turn_back(const shoal_kernel_args *k, int n, const real *m, 
                 du = lane_fma(d, u, du);
             }
             const mask turns = where & (i > 0 ? flags.near[i * n + j] : flags.all) & (reach > lane_set(0.0)) &
-                               (d2 < reach * reach) & (du < lane_set(0.0));
+                               (d2 < reach * reach) & (du * h < lane_set(0.0));
             if (!lane_any(turns))
                 continue;
             any = any | turns;
@@ -393,7 +394,7 @@ LANE_FN void hybrid_substep(const shoal_kernel_args *k, int n, const real *m, re
         for (int c = 0; c < 6 * real_bodies(k, n); c++)
             w->before[c] = lane_select(accepted, after[c], w->before[c]);
         if ((MONITORS(k) & (1 << SHOAL_MONITOR_stop_on_collision)) &&
-            lane_any(hybrid_turn_back(k, n, m, flags, inside->id, accepted, hybrid_depth(attempt), x, v, dx, dv))) {
+            lane_any(hybrid_turn_back(k, n, m, flags, inside->id, accepted, hybrid_depth(attempt), h, x, v, dx, dv))) {
             hybrid_inside_view(k, n, m, flags, x, v, dx, dv, w->done, after);
             DRIFT_UNROLL
             for (int c = 0; c < 6 * real_bodies(k, n); c++)

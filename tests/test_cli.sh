@@ -544,7 +544,7 @@ printf '%s\n' "$out" | awk -F , '
 run 0 bench monitors mvs 3 --engine cpu --systems 16 --steps 100
 [ "$(printf '%s\n' "$out" | tail -n 1 | wc -w)" -eq 26 ] || wrong "$out"
 run 0 bench monitors mvs energy 3 sweep --tune=never --engine cpu --systems 16 --steps 100 --csv
-[ "$(printf '%s\n' "$out" | head -n 1)" = "case,engine,work_model,systems,bare,energy,model,sweep,model" ] || wrong "$out"
+case $out in "case,engine,work_model,systems,bare,energy,model,sweep,model"*) ;; *) wrong "$out" ;; esac
 [ "$(printf '%s\n' "$out" | tail -n 1 | tr , ' ' | wc -w)" -eq 9 ] || wrong "$out"
 refused 2 "'mvss': expected mvs, mvs_jacobi" bench monitors mvss
 run 2 bench monitors mvs 3 --tune=sometimes --systems 16 --steps 100

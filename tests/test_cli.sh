@@ -210,6 +210,19 @@ for start in '' run.t_start=40; do
     refused 2 "run.t_start = 0, to count anew: the states in system.file are of different times" run ends.cfg $start
 done
 run 0 run ends.cfg run.t_start=0 run.t_end=0.1 --quiet
+# the ends of run.orbits differ by roundings, which is no difference
+cat >rounded.cfg <<'END'
+system = { bodies = ( { name = "a"; m = 1.0; }, { name = "b"; m = 1e-5; a = 1.0; } ); };
+sample = {
+    count = 50;
+    parameters = ( { body = "b"; parameter = "M"; distribution = "uniform"; from = 0.0; to = 6.28; } );
+};
+integrator = { name = "mvs"; steps_per_orbit = 20; };
+run = { orbits = 100.0; };
+END
+run 0 run rounded.cfg --quiet
+run 0 convert rounded.h5 rounded.csv
+[[ $err != *"at times from"* ]] && grep -q '^# time: 100[.]0' rounded.csv || wrong "time: $err"
 run 0 query scattering.h5 --events
 event_head=system,time,event,body_a,body_b,m_a,m_b,distance,speed,dE,ended
 [ "$(printf '%s\n' "$out" | head -n 1)" = $event_head ] || wrong "events: $out"

@@ -247,7 +247,7 @@ static void note_times(const shoal_table *table, FILE *notes)
         first = fmin(first, table->systems[s].time);
         last = fmax(last, table->systems[s].time);
     }
-    if (first < last) {
+    if (first < last && shoal_table_times_differ(table)) {
         fprintf(notes,
                 "the systems are at times from %g to %g (of a result file, those that did not end: --where 'outcome == "
                 "survived')\n",

@@ -348,11 +348,10 @@ shoal_status shoal_csv_write(const shoal_table *table, FILE *out)
 {
     char units[SHOAL_UNITS_TEXT], number[SHOAL_NUMBER_SIZE];
     const double time = table->systems[0].time;
-    bool radii = false, differ = table->times_differ;
+    const bool differ = shoal_table_times_differ(table);
+    bool radii = false;
     for (long i = 0; i < table->n_bodies; i++)
         radii |= table->bodies[i].r > 0;
-    for (long s = 0; s < table->n_systems; s++)
-        differ |= table->systems[s].time != time && !(isnan(table->systems[s].time) && isnan(time));
     shoal_units_print(&table->units, units);
     fprintf(out, "# units: %s\n", units);
     if (*table->epoch)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,16 @@ shoal_status shoal_table_check(const shoal_table *table)
                                 table->path, sorted[s]->line, (long long)sorted[s]->id, sorted[s - 1]->line);
     free(sorted);
     return status;
+}
+
+bool shoal_table_times_differ(const shoal_table *table)
+{
+    bool differ = table->times_differ;
+    for (long s = 1; s < table->n_systems && !differ; s++) {
+        const double first = table->systems[0].time, time = table->systems[s].time;
+        differ = isnan(first) != isnan(time) || fabs(time - first) > 1e-12 * fabs(first);
+    }
+    return differ;
 }
 
 void shoal_table_release(shoal_table *table)

@@ -58,6 +58,8 @@ shoal_status shoal_table_end_system(shoal_table *table);
 /* Every system has two bodies at least and an id of its own. */
 shoal_status shoal_table_check(const shoal_table *table);
 void shoal_table_release(shoal_table *table);
+/* Whether systems are at different times, by more than a rounding of the ends of `run.orbits`. */
+bool shoal_table_times_differ(const shoal_table *table);
 
 /* The same in other units; numbers whose unit stays keep their bits. */
 void shoal_table_convert(shoal_table *table, const shoal_units *units);

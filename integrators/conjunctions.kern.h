@@ -205,27 +205,46 @@ typedef struct lane_met {
     lane_while duration, ingress, egress; /* NaN where disks have no contact from within */
 } lane_met;
 
-/* From mid-transit to a contact at the distance `reach` of the centres, after it or, side < 0, before it; 0 where they
- * do not touch. */
+/* The squared distance in the plane of the sky a time t after mid-transit, less that of a contact; *slope: half of its
+ * derivative; *z: the body's height. In the lanes `open`. */
+LANE_FN real contact_off(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
+                         const lane_met *met, real reach, real t, mask open, real *slope, real *z)
+{
+    const lane_pair p = conjunction_at(k, end, of, open, lane_select(open, met->tau + t, lane_set(0.0)), z);
+    *slope = sky_approach(p);
+    return lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
+}
+
+/* From mid-transit to the first contact at the distance `reach` of the centres, after it or, side < 0, before it; 0
+ * where they do not touch. It lies between two moments, not far apart in an orbit: where the straight path is slow,
+ * bodies may come back within it. NaN where there is none for many steps. */
 LANE_FN lane_while conjunction_contact(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
                                        const lane_met *met, real reach, double side, mask where)
 {
-    const real zero = lane_set(0.0), chord = reach * reach - met->distance * met->distance;
+    const real zero = lane_set(0.0), one = lane_set(1.0), chord = reach * reach - met->distance * met->distance;
     const mask touch = where & (chord > zero);
-    const real first = lane_select(touch, lane_sqrt(lane_select(touch, chord, lane_set(1.0))) / met->speed, zero);
-    real height = met->height;
-    lane_root root = {zero, lane_set(2.0), lane_set(1.0), lane_set(4.0), touch}; /* in units of the straight path's */
+    const real straight = lane_select(touch, lane_sqrt(lane_select(touch, chord, one)) / met->speed, zero),
+               pace = lane_min(2.0 * straight, (PROPAGATOR_ADAPTIVE ? 0.25 : 4.0) * lane_abs(end->h));
+    real low = zero, high = pace, height = met->height, slope, z;
+    mask within = touch;
+    LANE_KEEP_ROLLED
+    for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(within); round++) {
+        const real off = contact_off(k, end, of, met, reach, side * high, within, &slope, &z);
+        within = within & (off < zero);
+        low = lane_select(within, high, low);
+        high = lane_select(within, high + pace, high);
+    }
+    const real unit = lane_select(touch, high, one), half = 0.5 * (low + high),
+               guess = lane_select((straight > low) & (straight < high), straight, half);
+    lane_root root = {low / unit, high / unit, guess / unit, lane_set(4.0), touch & lane_not(within)};
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const mask open = root.open;
-        const real t = side * root.at * first;
-        real z;
-        const lane_pair p = conjunction_at(k, end, of, open, lane_select(open, met->tau + t, zero), &z);
-        const real f = lane_fma(p.x, p.x, lane_fma(p.y, p.y, -reach * reach));
-        root_next(&root, f < zero, root.at - f / (2.0 * side * first * sky_approach(p)));
+        const real off = contact_off(k, end, of, met, reach, side * root.at * unit, open, &slope, &z);
+        root_next(&root, off < zero, root.at - off / (2.0 * side * unit * slope));
         height = lane_select(open, z, height);
     }
-    const lane_while passed = {root.at * first, side * (height - met->height)};
+    const lane_while passed = {lane_select(within, zero / zero, root.at * unit), side * (height - met->height)};
     return passed;
 }
 
@@ -297,12 +316,19 @@ LANE_FN real conjunction_lasts(const shoal_conjunctions *of, lane_while between)
     return lane_fnma(lane_set(of->light), between.rise, between.time);
 }
 
-/* The row of a conjunction at a time, in the lanes `where`; -1: it is not kept. *off: periods from the ephemeris. */
+/* The number of a conjunction at a time, by the ephemeris, from the first that is listed. *off: periods from it. */
+LANE_FN real conjunction_number(const shoal_conjunctions *of, real time, real *off)
+{
+    const real at = (time - of->t0) / of->period, near = lane_floor(at + 0.5);
+    *off = lane_abs(at - near);
+    return near - (double)of->first;
+}
+
+/* Its row, in the lanes `where`; -1: it is not kept. */
 LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real time, real *off)
 {
-    const real at = (time - of->t0) / of->period, near = lane_floor(at + 0.5), number = near - (double)of->first;
+    const real number = conjunction_number(of, time, off);
     const mask listed = where & (number >= lane_set(0.0)) & (number < lane_set((double)of->n));
-    *off = lane_abs(at - near);
     return lane_gather(k->sights.row_of + of->row_of, listed, number);
 }
 
@@ -318,16 +344,20 @@ LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, const shoal_conj
 {
     const real zero = lane_set(0.0), clear = 0.5 * lane_sqrt(pair_dot(p.x, p.y, p.z, p.x, p.y, p.z));
     mask wanted = zero != zero;
+    const real from = end->time + CONJUNCTION_FROM * end->h, to = end->time + CONJUNCTION_TO * end->h;
     real off;
     for (int q = 0; q < k->sights.n_conjunctions; q++) {
         const shoal_conjunctions *of = &k->sights.conjunctions[q];
         mask side = passed; /* two planets may change sides within a step */
         if (two->track < 0)
             side = of->behind ? p.z < clear : p.z > -clear;
-        if (conjunction_is(of, two))
-            wanted = wanted |
-                     (side & ((conjunction_row(k, of, passed, end->time + CONJUNCTION_FROM * end->h, &off) >= zero) |
-                              (conjunction_row(k, of, passed, end->time + CONJUNCTION_TO * end->h, &off) >= zero)));
+        if (!conjunction_is(of, two))
+            continue;
+        const real a = conjunction_number(of, from, &off), b = conjunction_number(of, to, &off);
+        const mask between = (lane_abs(a - b) > lane_set(1.0)) & (lane_max(a, b) >= zero) &
+                             (lane_min(a, b) < lane_set((double)of->n)); /* numbers that neither end has */
+        wanted = wanted | (side & (between | (conjunction_row(k, of, passed, from, &off) >= zero) |
+                                   (conjunction_row(k, of, passed, to, &off) >= zero)));
     }
     return wanted;
 }

@@ -452,6 +452,50 @@ static void a_gpu_finds_the_same(void **state)
     }
 }
 
+/* Two planets without mass on circles seen edge-on, so slow beside each other in the sky at t = 30 that on the straight
+ * path a contact would take longer than until they meet again. */
+static double slow_passage(double t)
+{
+    const double P[2] = {5, 13}, T0[2] = {30 - 0.5812116130351528, 30 - 0.7460865422261871};
+    double x[2];
+    for (int i = 0; i < 2; i++)
+        x[i] = cbrt(0.01720209895 * 0.01720209895 * P[i] * P[i] / (4 * PI * PI)) * sin(2 * PI / P[i] * (t - T0[i]));
+    return fabs(x[0] - x[1]) - 0.009;
+}
+
+static void contacts_are_the_nearest_ones(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char bodies[] =
+        "{ name = \"star\"; m = 1.0; r = 0.004; }, "
+        "{ name = \"b\"; m = 0.0; r = 0.004; P = 5.0; T0 = 29.4187883869648472; inc = 90.0; }, "
+        "{ name = \"c\"; m = 0.0; r = 0.005; P = 13.0; T0 = 29.2539134577738129; inc = 90.0; }";
+    static const char *const integrators[] = {"name = \"mvs\"; dt = 0.2;", "name = \"whckl\"; dt = 0.25;",
+                                              "name = \"gauss_radau\"; dt = 0.1;", "name = \"hermite4\"; dt = 0.005;"};
+    double duration = 0;
+    for (int side = -1; side <= 1; side += 2) {
+        double low = 30, high = 30;
+        for (; slow_passage(high) < 0; high += 1e-3 * side)
+            low = high;
+        for (int round = 0; round < 60; round++)
+            *(slow_passage(0.5 * (low + high)) < 0 ? &low : &high) = 0.5 * (low + high);
+        duration += fabs(high - 30);
+    }
+    write_times("duration.csv", "number,duration,error", 1, (double[]){30});
+    for (int i = 0; i < SHOAL_COUNT(integrators); i++) {
+        shoal_study *study;
+        shoal_model *model = model_with(context, bodies, DATA("transit_duration", "duration.csv", "c", "b", ""), CPU,
+                                        integrators[i], 1, &study);
+        const double theta = 0;
+        double predicted;
+        assert_ok(context, shoal_model_predict(model, 1, &theta, &predicted));
+        if (!(fabs(predicted - duration) < 1e-6))
+            fail_msg("%s: %.9f, not %.9f", integrators[i], predicted, duration);
+        shoal_model_destroy(&model);
+        shoal_study_destroy(&study);
+    }
+}
+
 static int begin(void **state)
 {
     return setup(state) || !mkdtemp(folder) || chdir(folder) ? -1 : 0;
@@ -471,8 +515,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(circles_have_closed_forms),      cmocka_unit_test(disturbed_bodies_meet_where_their_states_do),
         cmocka_unit_test(what_is_not_there_has_its_term), cmocka_unit_test(the_nearest_of_two_counts),
-        cmocka_unit_test(batches_change_no_bits),         cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(a_gpu_finds_the_same),
+        cmocka_unit_test(contacts_are_the_nearest_ones),  cmocka_unit_test(batches_change_no_bits),
+        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(a_gpu_finds_the_same),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
     return cmocka_run_group_tests(tests, begin, end);

@@ -454,6 +454,33 @@ static void steps_that_are_too_long_have_no_likelihood(void **state)
     assert_true(likelihood(context, ECCENTRIC("0.9"), some) == -INFINITY);
 }
 
+/* A transit that is up to half of it early or late in a window of the ephemeris that is shorter than a step. */
+static void a_window_may_be_shorter_than_a_step(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const integrators[] = {"name = \"mvs_jacobi\"; dt = 0.45;", "name = \"whckl\"; dt = 0.4;",
+                                              "name = \"gauss_radau\"; dt = 0.3;",
+                                              "name = \"bulirsch_stoer\"; dt = 0.3;"};
+    write_rows("few.csv", "number,time,error", 2, (int[]){0, 100}, (double[]){43, 63});
+    for (int i = 0; i < SHOAL_COUNT(integrators); i++)
+        for (int late = -9; late <= 9; late++) {
+            char planet[160], text[MOST_TEXT];
+            shoal_study *study;
+            const double theta = 77, time = 43 + 0.01 * late;
+            double predicted[2];
+            snprintf(planet, sizeof planet, "{ name = \"b\"; m = 0.0; r = 0.001; P = 10.0; T0 = %.17g; inc = 90.0; }",
+                     time - 40);
+            text_of(planet, DATA("t", "transit_time", "few.csv", "t0 = 43.0; period = 0.2;"), CPU, integrators[i],
+                    text);
+            shoal_model *model = model_of(context, text, 1, &study);
+            assert_ok(context, shoal_model_predict(model, 1, &theta, predicted));
+            for (int q = 0; q < 2 - (i > 1); q++) /* adaptive steps may end before the last one */
+                if (!(fabs(predicted[q] - time - 20 * q) < 1e-7))
+                    fail_msg("%s: %.9f, not %.9f", integrators[i], predicted[q], time + 20 * q);
+            release(&model, &study);
+        }
+}
+
 /* Tables of observers give the same as columns: jnkepler's, with the time that it means and the planet's number. */
 static void tables_of_observers_are_read(void **state)
 {
@@ -588,6 +615,7 @@ int main(void)
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(a_transit_that_is_not_there_has_its_term),
         cmocka_unit_test(a_transit_may_be_early_or_late),
+        cmocka_unit_test(a_window_may_be_shorter_than_a_step),
         cmocka_unit_test(steps_that_are_too_long_have_no_likelihood),
         cmocka_unit_test(tables_of_observers_are_read),
         cmocka_unit_test(what_is_wrong_is_refused),

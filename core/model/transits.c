@@ -179,8 +179,9 @@ shoal_status shoal_transits_add(const shoal_study *study, const shoal_transits_s
     set->missing = shoal_config_number(config, group, "data", "missing");
     set->factor = kind == SHOAL_DATA_IMPACT_PARAMETER ? 1 : 1 / shoal_config_factor(config, "time");
     data->n_met = met[kind] + 1 > data->n_met ? met[kind] + 1 : data->n_met;
-    /* half a period, and what a leg may leave out at its end: two steps, which are shorter than WINDOW - 0.5 of it */
-    const double beyond = fmax(WINDOW * line.period, mutual ? 0.5 * line.period + 3 * fabs(study->options.dt) : 0);
+    /* half a period, and what a leg may leave out at its end: two steps; adaptive ones are shorter than WINDOW - 0.5 of
+     * a body's own period */
+    const double beyond = fmax(WINDOW * line.period, 0.5 * line.period + 3 * fabs(study->options.dt));
     data->from = fmin(data->from, line.t0 + range[0] * line.period - beyond);
     data->to = fmax(data->to, line.t0 + range[1] * line.period + beyond);
     return SHOAL_OK;

@@ -30,8 +30,15 @@ static const double initial[distance_SLOTS] = {
     }
 COLUMN(least, s[DISTANCE_LEAST])
 COLUMN(largest, s[DISTANCE_LARGEST])
-COLUMN(mean, s[DISTANCE_TO] != s[DISTANCE_FROM] ? s[DISTANCE_INTEGRAL] / (s[DISTANCE_TO] - s[DISTANCE_FROM])
-                                                : s[DISTANCE_LAST])
+
+static double mean(const double *s, const double *p)
+{
+    const double time = s[DISTANCE_TO] - s[DISTANCE_FROM], bend = s[DISTANCE_BEND] / time;
+    (void)p;
+    if (time == 0) /* one look */
+        return s[DISTANCE_LAST];
+    return s[DISTANCE_INTEGRAL] / time + (fabs(bend) < 0.25 * (s[DISTANCE_LARGEST] - s[DISTANCE_LEAST]) ? bend : 0);
+}
 
 static const shoal_monitor_column columns[] = {
     {"distance_min", "length", "least distance of the two at the ends of steps", least, SHOAL_OF_SYSTEM},

@@ -5,16 +5,18 @@
  *
  *     (d_0 + d_1) / 2 + h (d'_0 - d'_1) / 12
  *
- * or, of looks so far apart that d' h is more than half of d, without the second term.
+ * All second terms count, or none: between looks at equal intervals they cancel but for the first and the last. None if
+ * together they are more than a fourth of the range of distances (few looks, far apart).
  */
 enum { DISTANCE_FIRST, DISTANCE_SECOND, DISTANCE_EVERY, distance_PARAMETERS };
-/* slots: steps left until the next look; least, largest, integral over time; times of the first look and of the last,
- * distance and rate at the last */
+/* slots: steps left until the next look; least, largest, integrals over time, of both terms; times of the first look
+ * and of the last, distance and rate at the last */
 enum {
     DISTANCE_LEFT,
     DISTANCE_LEAST,
     DISTANCE_LARGEST,
     DISTANCE_INTEGRAL,
+    DISTANCE_BEND,
     DISTANCE_FROM,
     DISTANCE_TO,
     DISTANCE_LAST,
@@ -41,15 +43,13 @@ LANE_FN void distance_watch(const shoal_kernel_args *k, const lane_view *view, r
     const real d = lane_sqrt(pair_dot(pair.x, pair.y, pair.z, pair.x, pair.y, pair.z)),
                rate = pair_dot(pair.x, pair.y, pair.z, pair.vx, pair.vy, pair.vz) / d;
     const mask begun = slots[DISTANCE_FROM] == slots[DISTANCE_FROM];
-    const real passed = view->time - slots[DISTANCE_TO], last = slots[DISTANCE_LAST],
-               far = lane_max(lane_abs(slots[DISTANCE_RATE]), lane_abs(rate)) * lane_abs(passed),
-               bend = lane_select(far < 0.5 * lane_min(last, d), passed * (slots[DISTANCE_RATE] - rate) * (1.0 / 12),
-                                  lane_set(0.0));
-    const real mean = 0.5 * (last + d) + bend;
+    const real passed = view->time - slots[DISTANCE_TO], mean = 0.5 * (slots[DISTANCE_LAST] + d),
+               bend = (passed * passed) * ((slots[DISTANCE_RATE] - rate) * (1.0 / 12));
     slots[DISTANCE_LEAST] = lane_select(due, lane_min(d, slots[DISTANCE_LEAST]), slots[DISTANCE_LEAST]);
     slots[DISTANCE_LARGEST] = lane_select(due, lane_max(d, slots[DISTANCE_LARGEST]), slots[DISTANCE_LARGEST]);
     slots[DISTANCE_INTEGRAL] = lane_select(due & begun, lane_fma(mean, passed, slots[DISTANCE_INTEGRAL]),
                                            slots[DISTANCE_INTEGRAL]);
+    slots[DISTANCE_BEND] = lane_select(due & begun, slots[DISTANCE_BEND] + bend, slots[DISTANCE_BEND]);
     slots[DISTANCE_FROM] = lane_select(due & lane_not(begun), view->time, slots[DISTANCE_FROM]);
     slots[DISTANCE_TO] = lane_select(due, view->time, slots[DISTANCE_TO]);
     slots[DISTANCE_LAST] = lane_select(due, d, slots[DISTANCE_LAST]);

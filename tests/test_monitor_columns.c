@@ -328,6 +328,20 @@ static void a_mean_distance_is_over_time(void **state)
     }
 }
 
+/* Of an ellipse with e = 0.7 and steps of one length, few of which are near the pericentre. */
+static void equal_looks_have_the_right_mean(void **state)
+{
+    shoal_context *context = context_of(state);
+    const shoal_orbit orbit[2] = {{0}, {.a = 1.0, .e = 0.7}};
+    shoal_body bodies[2] = {{.m = 1.0}, {.m = 0.0}};
+    assert_ok(context, shoal_bodies_from_orbits(context, SHOAL_JACOBI, 2, orbit, bodies));
+    const shoal_options options = {
+        .propagator = "mvs", .t_end = 6061 * TWO_PI / 30.3, .dt = TWO_PI / 30.3, MONITORS({.name = "distance"})};
+    struct motion motion = watch(context, 2, bodies, &options);
+    assert_near(column(&motion, "distance_mean"), 1.245, 5e-6);
+    motion_end(&motion);
+}
+
 /* Angles of bodies one of which has merged, and those seen once, tell of no libration. */
 static void an_angle_of_what_is_gone_is_none(void **state)
 {
@@ -755,6 +769,7 @@ int main(void)
         cmocka_unit_test(columns_are_those_of_dense_output),
         cmocka_unit_test(a_librating_angle_has_a_mean),
         cmocka_unit_test(a_mean_distance_is_over_time),
+        cmocka_unit_test(equal_looks_have_the_right_mean),
         cmocka_unit_test(an_angle_of_what_is_gone_is_none),
         cmocka_unit_test(what_is_not_there_has_no_number),
         cmocka_unit_test(straight_lines_are_closest_at_their_moment),

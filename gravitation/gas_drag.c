@@ -37,6 +37,27 @@ static double energy(const double *p, int n, const shoal_body *bodies)
     return body == 0 || body >= n || bodies[body].m == 0 ? 0 : NAN;
 }
 
+/* The drag goes with u^2, so that it changes u at the rate 2 |a| / |u|. */
+static double rate(const double *p, int n, const shoal_body *bodies, int *fastest)
+{
+    double most = 0;
+    for (int i = 1; i < n; i++) {
+        const shoal_body *b = &bodies[i], *centre = &bodies[0];
+        const double x = b->x - centre->x, y = b->y - centre->y, z = b->z - centre->z, R = hypot(x, y);
+        if (!(p[GAS_BODY] == 0 ? b->m == 0 : p[GAS_BODY] == i) || R == 0)
+            continue;
+        const double far = R / p[GAS_R0], aspect = p[GAS_H0] * pow(far, p[GAS_F] - 1), height = z / (aspect * R);
+        const double gas = p[GAS_DENSITY] * pow(far, -p[GAS_ALPHA]) * exp(-0.5 * height * height);
+        const double slower = fmax(0, 1 - (p[GAS_ALPHA] + 3 - 2 * p[GAS_F]) * aspect * aspect);
+        const double turn = sqrt(centre->m * slower / R) / R;
+        const double u = hypot(hypot(b->vx - centre->vx + turn * y, b->vy - centre->vy - turn * x), b->vz - centre->vz);
+        const double own = 0.75 * p[GAS_CD] * gas / p[GAS_SIZE] * u;
+        *fastest = own > most ? i : *fastest;
+        most = fmax(most, own);
+    }
+    return most;
+}
+
 const shoal_force shoal_force_gas_drag = {
     .name = "gas_drag",
     .doc = "aerodynamic drag in a power-law gas disc about body 0, on one body or on all without mass; no reaction on "
@@ -47,4 +68,5 @@ const shoal_force shoal_force_gas_drag = {
     .depends_on_velocity = true,
     .refuses = refuses,
     .energy = energy,
+    .rate = rate,
 };

@@ -32,6 +32,14 @@ static const char *refuses(const double *p, const shoal_ensemble *ensemble, long
     return NULL;
 }
 
+static double rate(const double *p, int n, const shoal_body *bodies, int *fastest)
+{
+    (void)bodies;
+    *fastest = (int)p[MIGRATION_BODY];
+    const double of_e = fabs(1 / p[MIGRATION_TAU_E]) + fabs(p[MIGRATION_K] / p[MIGRATION_TAU_A]);
+    return *fastest < n ? fmax(fabs(0.5 / p[MIGRATION_TAU_A]), 2 * fmax(of_e, fabs(1 / p[MIGRATION_TAU_INC]))) : 0;
+}
+
 const shoal_force shoal_force_migration = {
     .name = "migration",
     .doc = "exponential migration of one body about body 0, damping of its eccentricity and inclination; no reaction "
@@ -41,4 +49,5 @@ const shoal_force shoal_force_migration = {
     .n_parameters = SHOAL_COUNT(parameters),
     .depends_on_velocity = true,
     .refuses = refuses,
+    .rate = rate,
 };

@@ -282,6 +282,16 @@ void print_warnings(const shoal_study *study, FILE *out, const char *before)
                 before, f->n_unresolved, study->ensemble->n_systems, study->body_name[f->unresolved_body],
                 f->worst_unresolved, f->unresolved_step / time, study->units.time_name, ceil(f->unresolved_steps));
     }
+    if (f->n_braked > 0) {
+        const double time = study->units.time;
+        fprintf(
+            out,
+            "%s%ld of %ld systems have steps longer than a fifth of the time in which %s brakes a body at the start: "
+            "its motion is not resolved, worst, %.2g times, for '%s' in system %ld; all need dt = %.3g %s, or an "
+            "adaptive propagator\n",
+            before, f->n_braked, study->ensemble->n_systems, f->brake, f->braked_by, study->body_name[f->braked_body],
+            f->worst_braked, f->braked_step / time, study->units.time_name);
+    }
     if (f->n_disordered > 0) {
         fprintf(
             out,

@@ -53,6 +53,12 @@ typedef struct shoal_findings {
      * these two bodies */
     long n_disordered, first_disordered;
     int disordered[2];
+    /* of a study: systems in which a force brakes a body within few steps; the id of the worst, the body, the force,
+     * and that rate times the step; a step that is short enough for all of them */
+    long n_braked, worst_braked;
+    int braked_body;
+    const char *brake;
+    double braked_by, braked_step;
     double run_steps; /* of all systems from the start to t_end, roughly */
     bool elsewhere;   /* unresolved and disordered systems are looked for elsewhere */
     bool walkers;     /* no slice advances these systems */

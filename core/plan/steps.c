@@ -177,6 +177,45 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
                                                    .unresolved_steps = period / least});
 }
 
+/* A step longer than this part of the time in which a force brakes a body is noted. Kicks and stages extrapolate the
+ * force: beyond 2 they grow without bound. */
+#define BRAKED_PART 0.2
+
+static void add_braked(shoal_findings *to, const shoal_findings *from)
+{
+    if (from->n_braked == 0)
+        return;
+    if (to->n_braked == 0 || from->braked_by > to->braked_by ||
+        (from->braked_by == to->braked_by && from->worst_braked < to->worst_braked)) {
+        to->worst_braked = from->worst_braked;
+        to->braked_body = from->braked_body;
+        to->brake = from->brake;
+        to->braked_by = from->braked_by;
+    }
+    to->braked_step = to->n_braked == 0 ? from->braked_step : fmin(to->braked_step, from->braked_step);
+    to->n_braked += from->n_braked;
+}
+
+/* Note a body that a force brakes faster than steps of dt follow. */
+static void check_brakes(const shoal_plan *plan, long id, int n, const shoal_body *bodies, double dt)
+{
+    shoal_findings worst = {0};
+    for (int f = 0; f < plan->args.n_forces; f++) {
+        const shoal_force *force = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[f]];
+        int body = 0;
+        const double rate = force->rate ? force->rate(plan->args.force[f], n, bodies, &body) : 0;
+        if (rate * dt > BRAKED_PART)
+            add_braked(&worst, &(shoal_findings){.n_braked = 1,
+                                                 .worst_braked = id,
+                                                 .braked_body = body,
+                                                 .brake = force->name,
+                                                 .braked_by = rate * dt,
+                                                 .braked_step = BRAKED_PART / rate});
+    }
+    worst.n_braked = worst.n_braked > 0;
+    add_braked(plan->findings, &worst);
+}
+
 /* Least and greatest distance of a body from body 0 on its orbit about it; unbound: the least, and infinity. */
 static void apsides(const shoal_body *star, const shoal_body *body, double *least, double *greatest)
 {
@@ -240,6 +279,8 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
     if (study) {
         shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
         check_order(plan->findings, plan->ensemble->id[system], n_live, room->bodies);
+        if (count)
+            check_brakes(plan, plan->ensemble->id[system], n_live, room->bodies, dt);
     }
     return by_period && !isfinite(period) ? INFINITY : fmin(dt, plan->args.dt_max);
 }
@@ -345,6 +386,7 @@ static void add_findings(shoal_findings *to, const shoal_findings *from)
 {
     shoal_findings_invalid(to, from->n_invalid, from->first_invalid, from->why_invalid);
     add_unresolved(to, from);
+    add_braked(to, from);
     if (from->n_disordered > 0 && (to->n_disordered == 0 || from->first_disordered < to->first_disordered)) {
         to->first_disordered = from->first_disordered;
         memcpy(to->disordered, from->disordered, sizeof to->disordered);

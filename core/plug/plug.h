@@ -163,6 +163,9 @@ typedef struct shoal_force {
      * velocities. In an encounter of theirs `hybrid` kicks with such a force at the ends of a step. Others, and those
      * without this function, it substeps with them. */
     bool (*alike)(const double *parameters);
+    /* How fast it brakes a body of a system, 1/time, bodies = [n] in inner units; *body: the one that it brakes the
+     * fastest. A step of one length should be much less than 1 over that. NULL: slowly. */
+    double (*rate)(const double *parameters, int n, const shoal_body *bodies, int *body);
     /* It takes a part of body 0's attraction away: its first parameter, from the body that its second one names (0:
      * from all without mass). Elements of the orbit are then those about what is left of body 0's mass. */
     bool eases;

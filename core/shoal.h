@@ -733,6 +733,13 @@ void shoal_study_destroy(shoal_study **study);
  */
 const char *shoal_study_output(const shoal_study *study);
 
+/*
+ * shoal_study_text: what a study is made of: its config, with the overrides, and a line "# file NAME HASH" for each file
+ * of numbers that it names. The same text is the same study.
+ *   returns  valid until the study is destroyed
+ */
+const char *shoal_study_text(const shoal_study *study);
+
 /* ---- likelihoods ------------------------------------------------------------------------------------------------- */
 
 /* A study with `data` as a likelihood. Its parameters are the random values of `sample`, in their order and in the
@@ -798,7 +805,8 @@ shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const doubl
 
 /*
  * shoal_model_predict: what the model says of the data, in their units and order, which is that of `data` and of the
- * rows of each file. Offsets that are integrated over have their best values.
+ * rows of each file. Times are those of the config: less `time_zero` of the data. Offsets that are integrated over have
+ * their best values.
  *   n          in   number of vectors
  *   theta      in   [n][n_parameters]
  *   predicted  out  [n][n_data] NaN where there is nothing to be seen: no such system, no such transit

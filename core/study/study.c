@@ -214,6 +214,11 @@ const char *shoal_study_output(const shoal_study *study)
     return study && study->output ? study->output : "";
 }
 
+const char *shoal_study_text(const shoal_study *study)
+{
+    return study && study->config_text ? study->config_text : "";
+}
+
 void shoal_study_destroy(shoal_study **study)
 {
     if (!study || !*study)

@@ -237,9 +237,13 @@ class Model(Density):
     _coordinates = 0
     _normal: NormalModel | None = None
 
-    def _begin(self) -> None:
+    def _begin(self, files: tuple[str, ...] | None = None) -> None:
         self._context = Context()
         study = self._recipe.load(self._context)
+        lines = text(C.shoal_study_text(study.address)).splitlines()
+        self._files = tuple(line for line in lines if line.startswith("# file "))
+        if files not in (None, self._files):
+            raise InputError("data or other files of the study have changed since the model was made that is copied")
         self._handle = self._context.make(
             "shoal_model_create", "shoal_model_destroy", study.address, self._n_walkers, keeps=study
         )
@@ -253,7 +257,8 @@ class Model(Density):
         self.names = [text(C.shoal_model_parameter(address, i)) for i in range(self.n_parameters)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._recipe, self._n_walkers, None if self._scales is None else tuple(self._scales))
+        scales = None if self._scales is None else tuple(self._scales)
+        return _restore, (self._recipe, self._n_walkers, scales, self._files)
 
     def __repr__(self) -> str:
         return f"<shoal.Model of {self.n_parameters} parameters and {self.n_data} data: {self.plan}>"
@@ -314,7 +319,8 @@ class Model(Density):
         -------
         ndarray, shape (..., n_data)
             In the units of the data and in their order: those of the first of `data`, of the second, ...; NaN where
-            there is nothing to be seen. Offsets that are integrated over have their best values.
+            there is nothing to be seen. Times are those of the config: less `time_zero` of the data. Offsets that are
+            integrated over have their best values.
         """
         if not has("shoal_model_predict"):
             raise UnsupportedError("this version of the library does not predict")
@@ -436,11 +442,11 @@ def _restore_normal(model: Model, scales: Array | None) -> NormalModel:
     return normal
 
 
-def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None) -> Model:
+def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None, files: tuple[str, ...]) -> Model:
     """A pickled or copied model, with its own settings."""
-    made = _begun(recipe, n_walkers)
+    made = _begun(recipe, n_walkers, files)
     if made._context.stale:
-        made._begin()
+        made._begin(files)
     model = Model.__new__(Model)
     model.__dict__.update(made.__dict__, _functions={})
     model.scales = scales
@@ -448,14 +454,15 @@ def _restore(recipe: Recipe, n_walkers: int, scales: tuple[float, ...] | None) -
 
 
 @lru_cache(maxsize=4)
-def _begun(recipe: Recipe, n_walkers: int) -> Model:
-    """What the models of a recipe share. A pool's task brings one each time: it is made once a process. The processes
-    of a pool share the cores already, so that one thread is enough for each; no bits depend on it."""
+def _begun(recipe: Recipe, n_walkers: int, files: tuple[str, ...]) -> Model:
+    """What the models of a recipe and of the same files share. A pool's task brings one each time: it is made once a
+    process. The processes of a pool share the cores already, so that one thread is enough for each; no bits depend on
+    it."""
     import multiprocessing
 
     if multiprocessing.parent_process() and not any(word.startswith("run.threads") for word in recipe.overrides):
         recipe = recipe._replace(overrides=(*recipe.overrides, "run.threads=1"))
     model = Model.__new__(Model)
     model._recipe, model._n_walkers = recipe, n_walkers
-    model._begin()
+    model._begin(files)
     return model

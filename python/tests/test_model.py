@@ -144,6 +144,34 @@ def test_config_of_a_dictionary(tmp_path, monkeypatch):
     assert pickle.loads(pickle.dumps(model))([30.0]) == model([30.0])
 
 
+def test_pickles_know_their_data(tmp_path):
+    """A model that is copied is of the data that it was made with, or it is refused."""
+
+    def write(value):
+        (tmp_path / "rv.txt").write_text(f"time rv err\n1 {value} 2\n5 -3 2\n9 4 2\n")
+
+    config = {
+        "system": {"bodies": [{"name": "star", "m": 1.0}, {"name": "b", "m": 1e-3, "a": 1.0}]},
+        "integrator": {"name": "mvs", "dt": 0.02},
+        "run": {"t_end": 1.0, "engine": "cpu", "threads": 1},
+        "sample": {"parameters": [{"body": "b", "parameter": "M", "distribution": "uniform", "from": 0.0, "to": 6.0}]},
+        "data": [{"name": "k", "kind": "velocity", "file": str(tmp_path / "rv.txt"), "columns": ["time", "rv", "err"]}],
+    }
+    write(1)
+    old = shoal.Model(config)
+    kept, value = pickle.dumps(old), old([1.0])
+    assert pickle.loads(kept)([1.0]) == value
+    write(50)
+    new = shoal.Model(config)
+    assert new([1.0]) != value
+    assert pickle.loads(pickle.dumps(new))([1.0]) == new([1.0])
+    shoal.model._begun.cache_clear()  # as in another process
+    with pytest.raises(shoal.InputError, match="have changed"):
+        pickle.loads(kept)
+    write(1)
+    assert pickle.loads(kept)([1.0]) == value
+
+
 def test_pickle(model):
     theta = model.draw(5, seed=4)
     again = pickle.loads(pickle.dumps(model))

@@ -176,6 +176,28 @@ run 0 run grain.cfg output.file=grain.h5 --quiet --no-plot --force 'integrator={
 [ -z "$err" ] || wrong "a warning: $err"
 end
 
+begin cli_forces_that_brake
+cat >boulder.cfg <<'END'
+system = { bodies = ( { name = "s"; m = 1.0; }, { name = "d"; m = 0.0; a = 1.0; e = 0.1; } ); };
+integrator = { name = "mvs"; dt = 0.01; };
+forces = ( { name = "gas_drag"; size = 6.7e-13; density = 7e-10; } );
+run = { t_end = 0.1; };
+END
+run 0 run boulder.cfg --quiet --no-plot
+# 0.2 |u| / 2 |a| at the pericentre, where the gas is 0.17 % slower than a circle and 0.9^-2.75 times as dense as at r0
+[[ $err =~ "steps longer than a fifth of the time in which gas_drag brakes a body".*"dt = "([0-9.e-]+)" yr" ]] &&
+    awk "BEGIN { u = 6.28319 * (sqrt(1.1) - 0.9983) / sqrt(0.9); rho = 7e-10 * 0.9 ^ -2.75
+        off = ${BASH_REMATCH[1]} / (0.2 / (0.375 * rho / 6.7e-13 * u)) - 1; exit !(off < 0.01 && off > -0.01) }" ||
+    wrong "no warning: $err"
+run 0 run boulder.cfg --quiet --no-plot --force "integrator.dt=${BASH_REMATCH[1]}"
+[ -z "$err" ] || wrong "a warning: $err"
+run 0 run boulder.cfg --quiet --no-plot --force 'integrator={ name="gauss_radau"; }'
+[ -z "$err" ] || wrong "a warning: $err"
+run 0 run boulder.cfg --quiet --no-plot --force 'forces=( { name="migration"; body="d"; tau_a=1.0; K=100.0; } )'
+case $err in *"migration brakes a body"*", 2 times, for 'd' in system 0; all need dt = 0.001 yr"*) ;;
+    *) wrong "no warning: $err" ;; esac
+end
+
 begin cli_heavy_planets
 cat >heavy.cfg <<'END'
 system = { bodies = ( { name = "s"; m = 0.82; }, { name = "b"; m = 0.66; a = 1.0; },

@@ -36,6 +36,12 @@ elif out=$(SHOAL_TEST_GPU=1 SHOAL_TEST_NAME='those_left*' "$root/tests/emulator/
     grep -q 'PASSED  . 1 test' <<<"$out"; then pass
 else fail "$out"; fi
 
+begin fits
+if [ -n "$missing" ]; then skip "$missing"
+elif out=$(SHOAL_TEST_NAME='a_gpu_draws*' "$root/tests/emulator/run" "$build" "$build/tests/test_fit" 2>&1) &&
+    grep -q 'PASSED  . 1 test' <<<"$out"; then pass
+else fail "$out"; fi
+
 begin one_big_system
 if [ -n "$missing" ]; then skip "$missing"
 elif out=$(SHOAL_TEST_NAME='test_cuda_masses*' "$root/tests/emulator/run" "$build" "$build/tests/test_tiled" 2>&1) &&

@@ -421,6 +421,10 @@ static void priors_are_densities(void **state)
         const double ends[2] = {0.001, 0.999};
         double within[2], sum = 0;
         assert_ok(context, shoal_model_prior_transform(model, 2, ends, within));
+        const double none = NAN;
+        double nothing;
+        assert_ok(context, shoal_model_prior_transform(model, 1, &none, &nothing));
+        assert_true(isnan(nothing));
         for (int k = 0; k < POINTS; k++) {
             const double at = within[0] + (within[1] - within[0]) * k / (POINTS - 1);
             double lnp;

@@ -688,6 +688,8 @@ shoal_status shoal_model_prior_transform(const shoal_model *model, long n, const
     const int k = shoal_model_n_parameters(model);
     for (long i = 0; i < n && !status; i++)
         for (int p = 0; p < k; p++)
-            theta[i * k + p] = shoal_sample_quantile(&model->study->walkers.parameters[p].prior, cube + i * k, p);
+            theta[i * k + p] = isnan(cube[i * k + p])
+                                   ? NAN
+                                   : shoal_sample_quantile(&model->study->walkers.parameters[p].prior, cube + i * k, p);
     return status;
 }

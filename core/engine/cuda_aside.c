@@ -71,9 +71,9 @@ static int stride_of(const shoal_engine *engine)
     long stride = 1;
     for (int i = 0; all[i]; i++)
         for (int p = 0; p < all[i]->n_parameters && engine->choice.monitors >> i & 1; p++) {
-            const long before = stride;
-            if (strcmp(all[i]->parameters[p].name, "every") == 0)
-                while (stride % (long)engine->args.monitor[i][p] && stride <= MOST_ROUND)
+            const long before = stride, every = (long)engine->args.monitor[i][p];
+            if (strcmp(all[i]->parameters[p].name, "every") == 0 && every > 0)
+                while (stride % every && stride <= MOST_ROUND)
                     stride += before;
         }
     return stride > MOST_ROUND ? 1 : (int)stride;

@@ -236,7 +236,8 @@ LANE_FN lane_while conjunction_contact(const shoal_kernel_args *k, const lane_en
     }
     const real unit = lane_select(touch, high, one), half = 0.5 * (low + high),
                guess = lane_select((straight > low) & (straight < high), straight, half);
-    lane_root root = {low / unit, high / unit, guess / unit, lane_set(4.0), touch & lane_not(within)};
+    const mask between = touch & lane_not(within);
+    lane_root root = {low / unit, high / unit, guess / unit, lane_set(4.0), between};
     LANE_KEEP_ROLLED
     for (int round = 0; round < CONJUNCTION_ROUNDS && team_goes_on(root.open); round++) {
         const mask open = root.open;

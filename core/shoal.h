@@ -734,8 +734,8 @@ void shoal_study_destroy(shoal_study **study);
 const char *shoal_study_output(const shoal_study *study);
 
 /*
- * shoal_study_text: what a study is made of: its config, with the overrides, and a line "# file NAME HASH" for each file
- * of numbers that it names. The same text is the same study.
+ * shoal_study_text: what a study is made of: its config, with the overrides, and a line "# file NAME HASH" for each
+ * file of numbers that it names. The same text is the same study.
  *   returns  valid until the study is destroyed
  */
 const char *shoal_study_text(const shoal_study *study);

@@ -205,8 +205,8 @@ typedef struct lane_met {
     lane_while duration, ingress, egress; /* NaN where disks have no contact from within */
 } lane_met;
 
-/* long: what its caller has. In the lanes `open` the squared distance in the plane of the sky a time t after mid-transit,
- * less that of a contact; *slope: half of its derivative; *z: the body's height. */
+/* long: what its caller has. The squared distance in the plane of the sky a time t after mid-transit, less that of a
+ * contact; *slope: half of its derivative; *z: the body's height. In the lanes `open`. */
 LANE_FN real contact_off(const shoal_kernel_args *k, const lane_end *end, const shoal_conjunctions *of,
                          const lane_met *met, real reach, real t, mask open, real *slope, real *z)
 {

@@ -42,10 +42,11 @@ static double shortest_period(const shoal_plan *plan, long system, shoal_body *b
  * what they find is put together in their order. */
 #define WORTH_THREADS 1024
 
-/* Room for the bodies of a system. */
+/* Room for the bodies of a system; the forces that the plan's context knows. */
 typedef struct system_room {
     shoal_body *bodies;
     shoal_orbit *orbits;
+    const shoal_force *const *forces;
 } system_room;
 
 static bool make_room(const shoal_plan *plan, system_room *room)
@@ -53,6 +54,7 @@ static bool make_room(const shoal_plan *plan, system_room *room)
     const size_t n = (size_t)plan->ensemble->n_bodies;
     room->bodies = calloc(n, sizeof *room->bodies);
     room->orbits = calloc(n, sizeof *room->orbits);
+    room->forces = shoal_plugs_of(plan->context)->forces;
     return room->bodies && room->orbits;
 }
 
@@ -197,13 +199,13 @@ static void add_braked(shoal_findings *to, const shoal_findings *from)
 }
 
 /* Note a body that a force brakes faster than steps of dt follow. */
-static void check_brakes(const shoal_plan *plan, long id, int n, const shoal_body *bodies, double dt)
+static void check_brakes(const shoal_plan *plan, long id, int n, const system_room *room, double dt)
 {
     shoal_findings worst = {0};
     for (int f = 0; f < plan->args.n_forces; f++) {
-        const shoal_force *force = shoal_plugs_of(plan->context)->forces[plan->args.force_kind[f]];
+        const shoal_force *force = room->forces[plan->args.force_kind[f]];
         int body = 0;
-        const double rate = force->rate ? force->rate(plan->args.force[f], n, bodies, &body) : 0;
+        const double rate = force->rate ? force->rate(plan->args.force[f], n, room->bodies, &body) : 0;
         if (rate * dt > BRAKED_PART)
             add_braked(&worst, &(shoal_findings){.n_braked = 1,
                                                  .worst_braked = id,
@@ -280,7 +282,7 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
         shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
         check_order(plan->findings, plan->ensemble->id[system], n_live, room->bodies);
         if (count)
-            check_brakes(plan, plan->ensemble->id[system], n_live, room->bodies, dt);
+            check_brakes(plan, plan->ensemble->id[system], n_live, room, dt);
     }
     return by_period && !isfinite(period) ? INFINITY : fmin(dt, plan->args.dt_max);
 }
@@ -374,7 +376,7 @@ static void choose_part(void *user, long first, long last)
     own.findings = &part->findings;
     part->findings.maker = loop->plan->findings->maker;
     part->findings.elsewhere = loop->plan->findings->elsewhere;
-    part->bad = make_room(&own, &room) ? -1 : -2;
+    part->bad = make_room(loop->plan, &room) ? -1 : -2;
     for (long system = first; system < last && part->bad == -1; system++)
         if (*shoal_plan_field(&own, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&
             choose_step(&own, system, &room, loop->commit))

@@ -306,9 +306,7 @@ static void a_mean_distance_is_over_time(void **state)
                                            MONITORS({.name = "distance", SETTINGS({.name = "every", .value = every})})};
             struct motion motion = watch(context, 2, bodies, &options);
             print_message("%-20s every %d: %.5f\n", names[p], every, column(&motion, "distance_mean"));
-            /* of every second long step of bulirsch_stoer some are too far apart for the rates to count */
-            const bool far = every == 2 && strcmp(names[p], "bulirsch_stoer") == 0;
-            assert_near(column(&motion, "distance_mean"), 1.125, far ? 3e-3 : 2e-4);
+            assert_near(column(&motion, "distance_mean"), 1.125, 2e-4);
             motion_end(&motion);
         }
     /* looks that are far apart: between the least and the largest all the same */

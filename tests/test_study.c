@@ -512,16 +512,16 @@ static void unresolved_pericentres_are_counted(void **state)
     };
     for (int k = 0; k < SHOAL_COUNT(cases); k++) {
         shoal_study *study = load_good(text, cases[k].words);
-        if (study->findings.n_unresolved != cases[k].n)
-            fail_msg("%s: %ld systems", cases[k].words, study->findings.n_unresolved);
+        if (study->findings.unresolved.n != cases[k].n)
+            fail_msg("%s: %ld systems", cases[k].words, study->findings.unresolved.n);
         const shoal_findings *found = &study->findings;
         if (cases[k].n > 0) {
-            assert_int_equal(found->worst_unresolved, cases[k].worst);
-            assert_int_equal(found->unresolved_body, cases[k].body);
+            assert_int_equal(found->unresolved.worst, cases[k].worst);
+            assert_int_equal(found->unresolved.body, cases[k].body);
         }
         if (cases[k].step > 0) {
-            assert_true(fabs(found->unresolved_step / (study->units.time * cases[k].step) - 1) < 1e-5);
-            assert_true(fabs(found->unresolved_steps / cases[k].steps - 1) < 1e-5);
+            assert_true(fabs(found->unresolved.step / (study->units.time * cases[k].step) - 1) < 1e-5);
+            assert_true(fabs(found->unresolved.steps / cases[k].steps - 1) < 1e-5);
         }
         shoal_study_destroy(&study);
     }
@@ -534,9 +534,9 @@ static void unresolved_pericentres_are_counted(void **state)
     for (int shorter = 0; shorter < 2; shorter++) {
         shoal_study *study = load_good(moon, shorter ? "integrator.dt=5.8e-4" : "");
         const shoal_findings *found = &study->findings;
-        assert_int_equal(found->n_unresolved, !shorter);
-        assert_true(shorter || (found->unresolved_body == 2 &&
-                                fabs(found->unresolved_step / study->units.time / 9.546e-3 * 16 - 1) < 1e-3));
+        assert_int_equal(found->unresolved.n, !shorter);
+        assert_true(shorter || (found->unresolved.body == 2 &&
+                                fabs(found->unresolved.step / study->units.time / 9.546e-3 * 16 - 1) < 1e-3));
         shoal_study_destroy(&study);
     }
     /* the planet of a star whose companion is heavier is no moon of that */
@@ -547,10 +547,10 @@ static void unresolved_pericentres_are_counted(void **state)
         "sweep = ( { body = \"p\"; parameter = \"M\"; from = 0.0; to = 6.0; count = 20; } );\n"
         "integrator = { name = \"hermite4\"; dt = 0.139; }; run = { t_end = 2.0; };\n"; /* P / 16 = 0.1398 */
     shoal_study *study = load_good(planet, "");
-    assert_int_equal(study->findings.n_unresolved, 0);
+    assert_int_equal(study->findings.unresolved.n, 0);
     shoal_study_destroy(&study);
     study = load_good(planet, "integrator.dt=0.141");
-    assert_int_equal(study->findings.n_unresolved, 20);
+    assert_int_equal(study->findings.unresolved.n, 20);
     shoal_study_destroy(&study);
 }
 
@@ -580,11 +580,11 @@ static void threads_make_the_same_systems(void **state)
         assert_int_equal(again->n_invalid, 61 * 9 * 2);
         assert_int_equal(again->first_invalid, 40);
         assert_string_equal(again->why_invalid, found->why_invalid);
-        assert_true(again->n_unresolved > 0 && again->n_disordered > 0);
-        assert_int_equal(again->n_unresolved, found->n_unresolved);
-        assert_int_equal(again->worst_unresolved, found->worst_unresolved);
-        assert_int_equal(again->unresolved_body, found->unresolved_body);
-        assert_true(again->unresolved_step == found->unresolved_step && again->run_steps == found->run_steps);
+        assert_true(again->unresolved.n > 0 && again->n_disordered > 0);
+        assert_int_equal(again->unresolved.n, found->unresolved.n);
+        assert_int_equal(again->unresolved.worst, found->unresolved.worst);
+        assert_int_equal(again->unresolved.body, found->unresolved.body);
+        assert_true(again->unresolved.step == found->unresolved.step && again->run_steps == found->run_steps);
         assert_int_equal(again->n_disordered, found->n_disordered);
         assert_int_equal(again->first_disordered, found->first_disordered);
     }

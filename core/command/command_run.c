@@ -273,24 +273,24 @@ void print_warnings(const shoal_study *study, FILE *out, const char *before)
                 study->findings.why_invalid);
     }
     const shoal_findings *f = &study->findings;
-    if (f->n_unresolved > 0) {
-        const double time = study->units.time;
+    const double time = study->units.time;
+    const shoal_long_steps *of = &f->unresolved;
+    if (of->n > 0) {
         fprintf(out,
                 "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
                 "pericentre is not resolved, worst for '%s' in system %ld; all need dt = %.3g %s, or steps_per_orbit = "
                 "%.0f\n",
-                before, f->n_unresolved, study->ensemble->n_systems, study->body_name[f->unresolved_body],
-                f->worst_unresolved, f->unresolved_step / time, study->units.time_name, ceil(f->unresolved_steps));
+                before, of->n, study->ensemble->n_systems, study->body_name[of->body], of->worst, of->step / time,
+                study->units.time_name, ceil(of->steps));
     }
-    if (f->n_braked > 0) {
-        const double time = study->units.time;
-        fprintf(
-            out,
-            "%s%ld of %ld systems have steps longer than a fifth of the time in which %s brakes a body at the start: "
-            "its motion is not resolved, worst, %.2g times, for '%s' in system %ld; all need dt = %.3g %s, or an "
-            "adaptive propagator\n",
-            before, f->n_braked, study->ensemble->n_systems, f->brake, f->braked_by, study->body_name[f->braked_body],
-            f->worst_braked, f->braked_step / time, study->units.time_name);
+    of = &f->braked;
+    if (of->n > 0) {
+        fprintf(out,
+                "%s%ld of %ld systems have steps longer than a fifth of the time in which %s brakes a body at the "
+                "start: its motion is not resolved, worst, %.2g times, for '%s' in system %ld; all need dt = %.3g %s, "
+                "or an adaptive propagator\n",
+                before, of->n, study->ensemble->n_systems, of->force, of->by, study->body_name[of->body], of->worst,
+                of->step / time, study->units.time_name);
     }
     if (f->n_disordered > 0) {
         fprintf(

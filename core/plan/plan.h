@@ -37,28 +37,28 @@ typedef struct shoal_fault {
  * may apply to none of the systems. */
 typedef enum shoal_plan_maker { SHOAL_MAKER_CALLER, SHOAL_MAKER_STUDY, SHOAL_MAKER_PART } shoal_plan_maker;
 
+/* Systems whose steps are too long: how many; the id of the worst, the body in it, how badly; a step that is short
+ * enough for all of them, and how many in a shortest period are enough. */
+typedef struct shoal_long_steps {
+    long n, worst;
+    int body;
+    double by, step, steps;
+    const char *force; /* that brakes the body */
+} shoal_long_steps;
+
 /* What a plan finds out about its options and systems. */
 typedef struct shoal_findings {
     shoal_plan_maker maker;
     shoal_fault fault;
     long n_invalid, first_invalid; /* number of impossible systems, and the id of the first */
     char why_invalid[200];         /* why the first is impossible */
-    /* of a study: systems with a pericentre that the steps do not resolve; the id of the worst, the body in it that
-     * needs the shortest step, how many times too long its step is; a step that is short enough for all of them, and
-     * how many in a shortest period are enough */
-    long n_unresolved, worst_unresolved;
-    int unresolved_body;
-    double unresolved_by, unresolved_step, unresolved_steps;
+    /* of a study: pericentres that the steps do not resolve, by how many times they are too long; bodies that a force
+     * brakes within few steps, by that rate times the step */
+    shoal_long_steps unresolved, braked;
     /* of a study: systems with a body that is listed after one that has mass and is farther out; the id of the first,
      * these two bodies */
     long n_disordered, first_disordered;
     int disordered[2];
-    /* of a study: systems in which a force brakes a body within few steps; the id of the worst, the body, the force,
-     * and that rate times the step; a step that is short enough for all of them */
-    long n_braked, worst_braked;
-    int braked_body;
-    const char *brake;
-    double braked_by, braked_step;
     double run_steps; /* of all systems from the start to t_end, roughly */
     bool elsewhere;   /* unresolved and disordered systems are looked for elsewhere */
     bool walkers;     /* no slice advances these systems */

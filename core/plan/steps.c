@@ -107,21 +107,17 @@ shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *option
     return shoal_plan_find_periods(plan);
 }
 
-/* Take unresolved systems along: the worst, of those alike the first. */
-static void add_unresolved(shoal_findings *to, const shoal_findings *from)
+/* Take systems along: the worst, of those alike the first. */
+static void add_long_steps(shoal_long_steps *to, const shoal_long_steps *from)
 {
-    const bool none = to->n_unresolved == 0, worse = from->unresolved_by > to->unresolved_by,
-               alike = from->unresolved_by == to->unresolved_by;
-    if (from->n_unresolved == 0)
+    const shoal_long_steps was = *to;
+    if (from->n == 0)
         return;
-    if (none || worse || (alike && from->worst_unresolved < to->worst_unresolved)) {
-        to->worst_unresolved = from->worst_unresolved;
-        to->unresolved_body = from->unresolved_body;
-        to->unresolved_by = from->unresolved_by;
-    }
-    to->unresolved_step = none ? from->unresolved_step : fmin(to->unresolved_step, from->unresolved_step);
-    to->unresolved_steps = fmax(to->unresolved_steps, from->unresolved_steps);
-    to->n_unresolved += from->n_unresolved;
+    if (was.n == 0 || from->by > was.by || (from->by == was.by && from->worst < was.worst))
+        *to = *from;
+    to->step = was.n == 0 ? from->step : fmin(was.step, from->step);
+    to->steps = fmax(was.steps, from->steps);
+    to->n = was.n + from->n;
 }
 
 bool shoal_plan_moon(const shoal_body *star, const shoal_body *planet, const shoal_body *moon, shoal_orbit *orbit)
@@ -155,7 +151,6 @@ static void find_moons(int n, const shoal_body *bodies, shoal_orbit *orbits)
 static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double period,
                               double dt)
 {
-    shoal_findings *findings = plan->findings;
     double least = dt;
     int body = 0;
     for (int i = 1; i < n; i++) {
@@ -171,51 +166,34 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
         }
     }
     if (body > 0)
-        add_unresolved(findings, &(shoal_findings){.n_unresolved = 1,
-                                                   .worst_unresolved = id,
-                                                   .unresolved_body = body,
-                                                   .unresolved_by = dt / least,
-                                                   .unresolved_step = least,
-                                                   .unresolved_steps = period / least});
+        add_long_steps(
+            &plan->findings->unresolved,
+            &(shoal_long_steps){
+                .n = 1, .worst = id, .body = body, .by = dt / least, .step = least, .steps = period / least});
 }
 
 /* A step longer than this part of the time in which a force brakes a body is noted. Kicks and stages extrapolate the
  * force: beyond 2 they grow without bound. */
 #define BRAKED_PART 0.2
 
-static void add_braked(shoal_findings *to, const shoal_findings *from)
-{
-    if (from->n_braked == 0)
-        return;
-    if (to->n_braked == 0 || from->braked_by > to->braked_by ||
-        (from->braked_by == to->braked_by && from->worst_braked < to->worst_braked)) {
-        to->worst_braked = from->worst_braked;
-        to->braked_body = from->braked_body;
-        to->brake = from->brake;
-        to->braked_by = from->braked_by;
-    }
-    to->braked_step = to->n_braked == 0 ? from->braked_step : fmin(to->braked_step, from->braked_step);
-    to->n_braked += from->n_braked;
-}
-
 /* Note a body that a force brakes faster than steps of dt follow. */
 static void check_brakes(const shoal_plan *plan, long id, int n, const system_room *room, double dt)
 {
-    shoal_findings worst = {0};
+    shoal_long_steps worst = {0};
     for (int f = 0; f < plan->args.n_forces; f++) {
         const shoal_force *force = room->forces[plan->args.force_kind[f]];
         int body = 0;
         const double rate = force->rate ? force->rate(plan->args.force[f], n, room->bodies, &body) : 0;
         if (rate * dt > BRAKED_PART)
-            add_braked(&worst, &(shoal_findings){.n_braked = 1,
-                                                 .worst_braked = id,
-                                                 .braked_body = body,
-                                                 .brake = force->name,
-                                                 .braked_by = rate * dt,
-                                                 .braked_step = BRAKED_PART / rate});
+            add_long_steps(&worst, &(shoal_long_steps){.n = 1,
+                                                       .worst = id,
+                                                       .body = body,
+                                                       .by = rate * dt,
+                                                       .step = BRAKED_PART / rate,
+                                                       .force = force->name});
     }
-    worst.n_braked = worst.n_braked > 0;
-    add_braked(plan->findings, &worst);
+    worst.n = worst.n > 0;
+    add_long_steps(&plan->findings->braked, &worst);
 }
 
 /* Least and greatest distance of a body from body 0 on its orbit about it; unbound: the least, and infinity. */
@@ -387,8 +365,8 @@ static void choose_part(void *user, long first, long last)
 static void add_findings(shoal_findings *to, const shoal_findings *from)
 {
     shoal_findings_invalid(to, from->n_invalid, from->first_invalid, from->why_invalid);
-    add_unresolved(to, from);
-    add_braked(to, from);
+    add_long_steps(&to->unresolved, &from->unresolved);
+    add_long_steps(&to->braked, &from->braked);
     if (from->n_disordered > 0 && (to->n_disordered == 0 || from->first_disordered < to->first_disordered)) {
         to->first_disordered = from->first_disordered;
         memcpy(to->disordered, from->disordered, sizeof to->disordered);

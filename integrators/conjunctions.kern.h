@@ -325,10 +325,9 @@ LANE_FN real conjunction_number(const shoal_conjunctions *of, real time, real *o
     return near - (double)of->first;
 }
 
-/* Its row, in the lanes `where`; -1: it is not kept. */
-LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real time, real *off)
+/* The row of such a number, in the lanes `where`; -1: it is not kept. */
+LANE_FN real conjunction_row(const shoal_kernel_args *k, const shoal_conjunctions *of, mask where, real number)
 {
-    const real number = conjunction_number(of, time, off);
     const mask listed = where & (number >= lane_set(0.0)) & (number < lane_set((double)of->n));
     return lane_gather(k->sights.row_of + of->row_of, listed, number);
 }
@@ -357,8 +356,8 @@ LANE_BIG_FN mask conjunction_wanted(const shoal_kernel_args *k, const shoal_conj
         const real a = conjunction_number(of, from, &off), b = conjunction_number(of, to, &off);
         const mask between = (lane_abs(a - b) > lane_set(1.0)) & (lane_max(a, b) >= zero) &
                              (lane_min(a, b) < lane_set((double)of->n)); /* numbers that neither end has */
-        wanted = wanted | (side & (between | (conjunction_row(k, of, passed, from, &off) >= zero) |
-                                   (conjunction_row(k, of, passed, to, &off) >= zero)));
+        wanted = wanted | (side & (between | (conjunction_row(k, of, passed, a) >= zero) |
+                                   (conjunction_row(k, of, passed, b) >= zero)));
     }
     return wanted;
 }
@@ -380,9 +379,10 @@ LANE_FN void conjunction_keep(const shoal_kernel_args *k, lane_id id, const lane
             continue;
         const real time = (end->time + met.tau) - of->light * met.height;
         real off, off_there;
-        const real row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), time, &off);
+        const real number = conjunction_number(of, time, &off),
+                   row = conjunction_row(k, of, touch & (of->behind ? met.z < zero : met.z > zero), number);
         const real there = lane_fetch(k->sights.met, id, row * (double)n_met, k->sights.n_rows * n_met, row >= zero);
-        (void)conjunction_row(k, of, row < row, there, &off_there);
+        (void)conjunction_number(of, there, &off_there);
         const mask kept = team_speaks((row >= zero) & lane_not(off_there < off), 1);
         const real values[SHOAL_MET] = {time, met.distance / radius, conjunction_lasts(of, met.duration),
                                         conjunction_lasts(of, met.ingress), conjunction_lasts(of, met.egress)};

@@ -157,8 +157,10 @@ LANE_FN mask guard_nearer(guard_at a, guard_at b, rough h, rough sought, rough s
         const rough curve = guard_dot(m.u, m.v, m.w, m.u, m.v, m.w) + guard_dot(m.x, m.y, m.z, m.a, m.b, m.c);
         t = round == 0 ? rough_max(rough_min(t - slope / curve, one), zero) : t;
     }
-    const rough least = d2 - guard_set(2.0) * rough_abs(slope);
-    return lane_not(guard_convex(a, b, h) & (guard_set(0.9996) * least > rough_fma(guard_set(2e-8), size2, sought)));
+    /* A distance is known to 2e-6 of its place from the origin, ten times what rounding leaves. */
+    const rough least = d2 - guard_set(2.0) * rough_abs(slope),
+                slack = rough_fma(guard_set(4e-6), rough_sqrt(sought * size2), guard_set(4e-12) * size2);
+    return lane_not(guard_convex(a, b, h) & (least > sought + slack));
 }
 
 /* a, b: the pair at both ends. */

@@ -267,6 +267,34 @@ static void every_format_is_read(void **state)
     }
 }
 
+static void flags_are_numbers_or_words(void **state)
+{
+    static const struct {
+        const char *word;
+        int flag; /* -1: refused */
+    } cases[] = {{"1", 1}, {"0", 0}, {"True", 1}, {"true", 1}, {"False", 0}, {"maybe", -1}, {"", -1}};
+    shoal_context *context = context_of(state);
+    for (int i = 0; i < SHOAL_COUNT(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "epoch,scan_pos_angle,centroid_pos_al,centroid_pos_error_al,parallax_factor_al,outlier_flag\n"
+                 "56197,1.5,49.2,0.125,-0.5,%s\n",
+                 cases[i].word);
+        write_file(text);
+        shoal_observations table;
+        shoal_observations_said said = nothing;
+        said.format = "octofitter";
+        said.time = "MJD";
+        const shoal_status status = shoal_observations_read(context, "table", &said, &table);
+        assert_int_equal(status, cases[i].flag < 0 ? SHOAL_E_INPUT : SHOAL_OK);
+        if (status)
+            assert_non_null(strstr(shoal_context_message(context), "expected a number, True or False"));
+        else
+            assert_int_equal(table.row[0].flag, cases[i].flag);
+        shoal_observations_release(&table);
+    }
+}
+
 /* A letter is that of a body's name, and of a place only where names have no letters. */
 static void letters_are_those_of_names(void **state)
 {
@@ -592,6 +620,7 @@ int main(void)
         cmocka_unit_test(every_format_is_read),
         cmocka_unit_test(letters_are_those_of_names),
         cmocka_unit_test(epochs_are_julian_dates),
+        cmocka_unit_test(flags_are_numbers_or_words),
         cmocka_unit_test(what_is_open_or_wrong_is_refused),
         cmocka_unit_test(too_many_cells_are_refused),
         cmocka_unit_test(tdb_is_that_of_erfa),

@@ -562,6 +562,19 @@ static shoal_status read_number(const reader *r, char *const cells[], int column
                                                             : fail(r, what, cells[column], "a finite number");
 }
 
+/* Tables of bool say True or False. */
+static shoal_status read_flag(const reader *r, char *const cells[], bool *flag)
+{
+    if (r->flag < 0)
+        return SHOAL_OK;
+    const char *cell = cells[r->flag];
+    double value = strcasecmp(cell, "true") == 0;
+    if (value == 0 && strcasecmp(cell, "false") != 0 && !shoal_number(cell, &value))
+        return fail(r, "flag", cell, "a number, True or False");
+    *flag = value != 0;
+    return SHOAL_OK;
+}
+
 /* What a row measures. */
 static shoal_status read_quantities(reader *r, char *const cells[], const shoal_observation *common)
 {
@@ -600,8 +613,8 @@ static shoal_status read_quantities(reader *r, char *const cells[], const shoal_
 static shoal_status read_row(reader *r, char *const cells[], int n)
 {
     shoal_observation row = {.body = r->said->body, .instrument = -1, .number = -1, .line = r->at.line, .until = NAN};
-    double number = -1, flag = 0, time = 0;
-    bool other = false;
+    double number = -1, time = 0;
+    bool other = false, flag = false;
     const int wanted[] = {r->time_column, r->body, r->number, r->flag, r->angle, r->factor};
     int most = 0;
     for (int i = 0; i < SHOAL_COUNT(wanted); i++)
@@ -619,7 +632,7 @@ static shoal_status read_row(reader *r, char *const cells[], int n)
         return status;
     status = read_number(r, cells, r->time_column, "time", &time);
     status = status ? status : read_number(r, cells, r->number, "transit number", &number);
-    status = status ? status : read_number(r, cells, r->flag, "flag", &flag);
+    status = status ? status : read_flag(r, cells, &flag);
     status = status ? status : read_number(r, cells, r->angle, "scan angle", &row.angle);
     status = status ? status : read_number(r, cells, r->factor, "parallax factor", &row.parallax_factor);
     if (!status && r->instrument >= 0 && r->instrument < n) /* the last column of tables without headings */
@@ -629,7 +642,7 @@ static shoal_status read_row(reader *r, char *const cells[], int n)
     if (number != floor(number) || fabs(number) > 1e9)
         return fail(r, "transit number", cells[r->number], "an integer");
     row.number = r->number < 0 ? -1 : (long)number;
-    row.flag = flag != 0;
+    row.flag = flag;
     row.angle *= r->angle_unit;
     row.time = time * (r->time.years ? 365.25 : r->time_unit);
     const double jd = r->time.zero + row.time;

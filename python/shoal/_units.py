@@ -26,6 +26,13 @@ _ASKED = {
 }
 
 
+def doubles(value: npt.ArrayLike) -> Array:
+    """Numbers of any kind; those that are masked are NaN."""
+    if hasattr(value, "mask") and hasattr(value, "filled"):
+        value = value.astype(np.float64).filled(np.nan)
+    return np.asarray(value, dtype=np.float64)
+
+
 class Units:
     """Units by their names: ``"AU, Msun, yr"``, or with a constant of gravitation, ``"AU, Msun, G = 1"``.
 
@@ -76,11 +83,16 @@ class Units:
         }.get(dimension, "")
 
     def plain(self, value: npt.ArrayLike, dimension: str, angle: float = 1.0) -> Array:
-        """Numbers in these units, of numbers, or of a quantity of astropy; angles in radians, given in `angle`."""
+        """Numbers in these units, of numbers, or of a quantity or column of astropy; angles in radians, given in `angle`.
+
+        What is masked is NaN.
+        """
+        if getattr(value, "unit", None) is not None and not hasattr(value, "to_value"):
+            value = doubles(value) * value.unit
         if hasattr(value, "to_value"):
             unit, powers = _ASKED[dimension]
             try:
-                numbers = np.asarray(value.to_value(unit), dtype=np.float64)
+                numbers = doubles(value.to_value(unit))
             except Exception as error:
                 raise InputError(f"{value}: expected a quantity of {dimension or 'no unit'}: {error}") from None
             in_days = Units("AU, Msun, d") if powers else self
@@ -89,7 +101,7 @@ class Units:
             return numbers
         if np.asarray(value).dtype.kind in "SU":
             raise InputError(f"{value!r}: expected a number of {dimension or 'no unit'}, or an array of numbers")
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = doubles(value)
         return numbers * angle if dimension == "angle" and angle != 1.0 else numbers
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._c import Block, C, Context, Handle, InputError, text
-from ._units import Array, Units
+from ._units import Array, Units, doubles
 
 FRAMES = ("jacobi", "astrocentric", "barycentric")
 NUMBERS = 7  # of a body: m x y z vx vy vz, or m a e inc Omega omega f
@@ -264,7 +264,7 @@ class Ensemble:
             raise InputError("states with one unit: expected numbers, of masses, lengths and velocities in `units`")
         made = Units(units)
         radii = None if r is None else made.plain(r, "length")
-        values, radii = _close_gaps(np.asarray(states, dtype=np.float64), radii)
+        values, radii = _close_gaps(doubles(states), radii)
         return cls(values, None, radii, made.plain(t, "time"), made, names)
 
     @classmethod

@@ -107,7 +107,7 @@ class Density:
 
     def find_scales(self, theta: npt.ArrayLike) -> Array:
         """How far each coordinate goes from a vector until ln L bends by 1/2; the vector is best near the optimum."""
-        given = np.ascontiguousarray(theta, dtype=np.float64)
+        given = np.ascontiguousarray(doubles(theta))
         if self._shape(given.shape) != ():
             raise InputError(f"an array of shape {given.shape}: expected one vector")
         scales = np.empty(self.n_parameters)
@@ -116,7 +116,7 @@ class Density:
 
     def _derived(self, vectors: npt.ArrayLike) -> tuple[Array, Array]:
         """(ln L, ln prior) [..., 2] and their derivatives [..., 2, n_parameters]."""
-        given = np.ascontiguousarray(vectors, dtype=np.float64)
+        given = np.ascontiguousarray(doubles(vectors))
         shape, n = self._shape(given.shape), self.n_parameters
         values, gradient = np.empty((*shape, 2)), np.empty((*shape, 2, n))
         if given.size:
@@ -278,7 +278,7 @@ class Model(Density):
         """Call function(model, n, vectors, answer); n_out: numbers of an answer, None: one, without an axis."""
         if hasattr(vectors, "__cuda_array_interface__") and hasattr(vectors, "get"):
             vectors = vectors.get()  # CuPy copies to the host only when it is asked to
-        given = np.ascontiguousarray(vectors, dtype=np.float64)
+        given = np.ascontiguousarray(doubles(vectors))
         shape = self._shape(given.shape)
         answer = np.empty(shape if n_out is None else (*shape, n_out))
         self._run(function, math.prod(shape), given.ctypes.data, answer.ctypes.data)

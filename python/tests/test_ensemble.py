@@ -101,6 +101,22 @@ def test_quantities_of_astropy():
     assert (shoal.integrate(ens, 1 * u.yr, dt=3.6525 * u.d)["steps"] == 100).all()
 
 
+def test_what_is_masked_is_no_number():
+    masked = np.ma.masked_array([[1, 2], [1, 3]], mask=[[False, False], [False, True]])
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=masked)
+    assert ens.n_invalid == 1 and np.isfinite(ens.states[0]).all()
+    states = np.ma.array(two_planets().states, mask=False)
+    states[3, 1, 4] = np.ma.masked
+    assert not np.isfinite(shoal.Ensemble.from_states(states).states[3, 1, 4])
+
+
+def test_columns_of_astropy():
+    u, table = pytest.importorskip("astropy.units"), pytest.importorskip("astropy.table")
+    column = table.MaskedColumn([11.2089807, 1.0], mask=[False, True], unit=u.R_earth)
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=1, r=column)
+    assert math.isclose(ens.r[0, 0], (1 * u.R_jup).to_value(u.AU), rel_tol=1e-5) and math.isnan(ens.r[0, 1])
+
+
 def test_mistakes_are_told():
     with pytest.raises(shoal.InputError, match=r"a\[:, None\]"):
         shoal.Ensemble.from_elements(m=[1, 1e-5], a=np.ones(10))

@@ -55,7 +55,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
 {
     enum { FEW = 8, LATE = 8 }; /* lanes that wait; turns of a step that is too long to wait for */
     const int n = BODIES(k), compensated = COMPENSATED(k), watched = MONITORS(k), few = min(FEW, k->aside.n_beside);
-    real m[n], s[STATE_SIZE(n)], before[6 * n];
+    real m[n], s[STATE_SIZE(n)], before[6 * n], held[2 * HELD_SIZE(k, n)];
     lane_id id = 0;
     lane_clock clock;
     monitor_state carried;
@@ -79,7 +79,7 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                 lane_fence();
                 system_load(k, n, compensated, id, m, s);
                 clock_load(k, id, k->slice_steps, &clock);
-                watch_load(k, id, m, s, before, 0, &within, &carried, &watch);
+                watch_load(k, id, m, s, before, 0, held, &within, &carried, &watch);
                 clock_sleep(&clock, monitors_left(k, &carried));
                 propagator_resume(k, n, m, s, &aside);
             }
@@ -109,6 +109,8 @@ LANE_FN void kernel_substeps(const shoal_kernel_args *k, int lane, int takes_all
                 inside_forget(k, real_bodies(k, n), live, watch.inside);
             system_store(k, n, compensated, id, live, s);
             clock_store(k, id, live, &clock);
+            if (monitors_wait(k) && watch.held.lanes)
+                held_end(k, &watch);
             if (watched) {
                 monitors_pass(k, live, clock.steps - clock.shown, &carried);
                 monitors_store(k, id, live, &carried);

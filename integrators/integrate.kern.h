@@ -521,6 +521,14 @@ LANE_FN real broken_outcome(const shoal_kernel_args *k, const real *s)
     return lane_select(PROPAGATOR_GAVE_UP(n, s), lane_set(SHOAL_BUDGET), lane_set(SHOAL_NONFINITE));
 }
 
+/* Steps that the monitors that wait have not seen yet, one a lane, so that lanes beside each other are shown together:
+ * the bodies at both ends, as lane_watch has them, and h and time of lane_view. */
+typedef struct lane_held {
+    mask lanes;
+    real h, time, *before, *after;
+} lane_held;
+#define HELD_SIZE(k, n) (MONITORS(k) & MONITORS_WAITING ? 6 * VIEW_ROOM(n) : 1)
+
 /* What a group of lanes has for its monitors: what these carry; the motion within a step, or NULL; and the bodies at
  * the start of the step, [6 * n]: their view if a monitor must see each step, else the first six slots. If the guard
  * knows of orbits alone (NESTED_ALONE), their view while it is awake, and the state `kept` while it sleeps. */
@@ -530,7 +538,8 @@ typedef struct lane_watch {
     lane_inside *inside;
     real *before, *kept;
     lane_guard guard;
-    mask near; /* what the guard said of the last step; all if there is none */
+    lane_held held;
+    mask near; /* what the guard said of the last step; all if there is none, or if it asks about views */
     mask look; /* the lanes in which the last step may have consequences */
 } lane_watch;
 
@@ -543,6 +552,24 @@ LANE_FN int monitors_awake(const shoal_kernel_args *k)
 LANE_FN int monitors_guarded(const shoal_kernel_args *k)
 {
     return (MONITORS(k) & MONITORS_INSIDE) && !monitors_awake(k);
+}
+/* Whether the guard, and what is held, have slots; else views. */
+LANE_FN bool guard_has_slots(const shoal_kernel_args *k)
+{
+    return monitors_guarded(k) && !NESTED_ALONE;
+}
+/* Whether the guard looks at views before monitors of pairs do. One thread has all pairs; more than so many cost as much
+ * as the monitors. */
+LANE_FN bool guard_has_views(const shoal_kernel_args *k)
+{
+    const int most = TEAM > 1 ? 4 : SHOAL_MAX_PAIRED;
+    return (MONITORS(k) & MONITORS_INSIDE) && system_bodies(k, BODIES(k)) <= most && !guard_has_slots(k);
+}
+/* Whether steps are held for monitors that wait. */
+LANE_FN bool monitors_wait(const shoal_kernel_args *k)
+{
+    const bool slots = guard_has_slots(k) && TEAM == 1 && BODIES(k) <= SHOAL_MAX_PAIRED;
+    return (MONITORS(k) & MONITORS_WAITING) && (slots || guard_has_views(k));
 }
 
 #if TEAM > 1
@@ -590,6 +617,62 @@ LANE_FN void view_before(const shoal_kernel_args *k, const real *m, const real *
 #endif
 }
 
+/* Shows the monitors that wait what is held, called with copies. */
+LANE_CALLED_FN void held_show(const shoal_kernel_args *k, lane_id id, const lane_held *held, const lane_guard *guard)
+{
+    const int n = BODIES(k), bodies = system_bodies(k, n);
+    real m[VIEW_ROOM(n)], before[6 * VIEW_ROOM(n)], after[6 * VIEW_ROOM(n)];
+    for (int i = 0; i < bodies; i++)
+        m[i] = lane_load(k->bodies, id, i * SHOAL_QUANTITIES + SHOAL_M, bodies * SHOAL_QUANTITIES);
+    const mask near = held->lanes & guard_again(k, id, bodies, guard_has_slots(k) ? PROPAGATOR_FIRST_BODY : 0, m,
+                                                held->before, held->after, lane_rough(held->h), guard);
+    if (!lane_any(near))
+        return;
+    const real zero = lane_set(0.0);
+    const mask none = zero != zero;
+    lane_view view = {id,   bodies, m,    held->before, held->after, held->h, zero, zero, near,
+                      near, near,   none, zero,         held->time,  zero,    0,    1};
+#if TEAM == 1
+    if (guard_has_slots(k)) {
+        system_view(k, m, held->before, before);
+        system_view(k, m, held->after, after);
+        view.before = before;
+        view.after = after;
+    }
+#endif
+    monitor_state unused;
+    lane_event event;
+    event_none(&event);
+    monitors_watch(k, &view, &unused, 0, &event);
+}
+
+LANE_FN void held_end(const shoal_kernel_args *k, lane_watch *watch)
+{
+    const lane_held held = watch->held;
+    const lane_guard guard = watch->guard;
+    if (lane_any(held.lanes))
+        held_show(k, watch->id, &held, &guard);
+    watch->held.lanes = lane_set(0.0) != lane_set(0.0);
+}
+
+/* The lanes `later`, which hold none, hold their last step: `before` and `after`, of the bodies first to n - 1. */
+/* long: inlined; the two ends of a step */
+LANE_FN void held_take(int n, int first, mask later, const lane_clock *clock, const real *before, const real *after,
+                       lane_held *held)
+{
+    LANE_UNROLL
+    for (int c = 0; c < 6; c++) {
+        LANE_UNROLL
+        for (int i = first; i < n; i++) {
+            held->before[c * n + i] = lane_select(later, before[c * n + i], held->before[c * n + i]);
+            held->after[c * n + i] = lane_select(later, after[c * n + i], held->after[c * n + i]);
+        }
+    }
+    held->h = lane_select(later, clock_length(clock), held->h);
+    held->time = lane_select(later, clock_time(clock, lane_set(1.0)), held->time);
+    held->lanes = held->lanes | later;
+}
+
 /* Lanes in which the last step may have consequences. It is asked after every step, so it is cheap. */
 LANE_FN mask wants_a_look(const shoal_kernel_args *k, mask live, const real *m, const real *s, const lane_clock *clock,
                           lane_watch *watch)
@@ -605,17 +688,29 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, mask live, const real *m, 
     const bool was_awake = watch->guard.awake; /* else the view of the step's start is missing */
     watch->near = nested_looks(k, watch->id, n, live, m, s, clock_length(clock), &watch->guard);
     if (watch->guard.awake && !was_awake) {
+        guard_forget(&watch->guard);
         real own[6 * LANE_ROOM(n)]; /* watch->before is shared by a team */
         view_before(k, m, watch->kept, TEAM > 1 ? own : watch->before, &watch->before);
     }
 #else
-    watch->near = guard_stirs(k, watch->id, n, live, m, watch->before, s, clock_length(clock), &watch->guard);
+    mask later;
+    watch->near = guard_stirs(k, watch->id, n, live, m, watch->before, s, clock_length(clock), &watch->guard, &later);
 #endif
     if (watch->inside) {
-        const mask within = watch->inside->star | watch->inside->planets | watch->inside->event.hit;
+        const mask within = inside_seen(watch->inside);
         watch->near = watch->near | within;
         nested_break(within, &watch->guard);
     }
+#if !NESTED_ALONE && TEAM == 1
+    if (monitors_wait(k)) {
+        later = later & live & clock_moved(clock) & lane_not(watch->near);
+        if (team_any_beside(later & watch->held.lanes))
+            held_end(k, watch);
+        real copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
+        if (lane_any(later))
+            held_take(n, PROPAGATOR_FIRST_BODY, later, clock, guard_kept(n, watch->before, copy), s, &watch->held);
+    }
+#endif
     return watch->look = watch->look | watch->near;
 }
 
@@ -630,13 +725,36 @@ LANE_FN void watch_begin(const shoal_kernel_args *k, const real *s, lane_watch *
         guard_keep(BODIES(k), s, watch->before);
 }
 
-/* The monitors look at a step, in the lanes that moved; a rejected step is not shown to them. */
+/* Lanes in which monitors of pairs may see something in the last step, to the view w. *later: lanes that hold it. */
+/* long: as watch_step */
+LANE_FN mask watch_narrow(const shoal_kernel_args *k, mask moved, const real *m, const real *w, const lane_clock *clock,
+                          const lane_inside *inside, lane_watch *watch, mask *later)
+{
+    const int n = system_bodies(k, BODIES(k));
+    const rough h = lane_rough(clock_length(clock));
+    mask near = moved & guard_view_stirs(k, watch->id, n, m, w, h, &watch->guard, later);
+    if (lane_any(near)) {
+        const lane_guard guard = watch->guard;
+        near = near & guard_again(k, watch->id, n, 0, m, watch->before, w, h, &guard);
+    }
+    if (inside)
+        near = near | inside_seen(inside);
+    *later = *later & moved & lane_not(near);
+    if (monitors_wait(k) && lane_any(near & watch->held.lanes))
+        held_end(k, watch);
+    return near;
+}
+
+/* The monitors look at a step, in the lanes that moved; a rejected step is not shown to them. pairs: NULL, or what the
+ * guard needs to narrow the lanes `near`. */
 /* long: inlined; the state of a lane, in registers of the step loop, of which it changes some */
 LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask near, const real *m, real *s,
-                        lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, lane_event *event)
+                        lane_clock *clock, real *before, monitor_state *watch, lane_inside *inside, lane_watch *pairs,
+                        lane_event *event)
 {
     const int n = BODIES(k), bodies = system_bodies(k, n);
     const mask moved = clock_moved(clock);
+    mask later = lane_set(0.0) != lane_set(0.0);
     real own[6 * LANE_ROOM(n)];
     const real tangent2 = system_view(k, m, s, own), *w = view_whole(n, own);
 #if TEAM > 1
@@ -647,6 +765,8 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
         monitor_state was;
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
             monitors_keep(k, watch, &was);
+        if (pairs)
+            near = watch_narrow(k, live & moved, m, w, clock, inside, pairs, &later);
         lane_inside shown;
         if (PROPAGATOR_SETS_ASIDE && inside)
             shown = *inside;
@@ -666,7 +786,7 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
         view.star = view.planets = view.whole = live & moved;
         view.near = near;
         view.late = lane_set(0.0);
-        view.part = 0;
+        view.part = view.held = 0;
         monitors_watch(k, &view, watch, inside, &seen);
         event_offer(event, seen.hit & moved, seen.fraction, seen.outcome, seen.body_a, seen.body_b);
         if (PROPAGATOR_ADAPTIVE || PROPAGATOR_SETS_ASIDE)
@@ -676,6 +796,12 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
     }
     clock->shown = lane_select(moved, clock->steps, clock->shown);
     event->hit = event->hit | team_told(event->hit);
+    if (pairs && monitors_wait(k)) {
+        if (team_any_beside(later & pairs->held.lanes))
+            held_end(k, pairs);
+        if (lane_any(later))
+            held_take(bodies, 0, later, clock, before, w, &pairs->held);
+    }
     if (MONITORS(k) & MONITORS_BEFORE) {
 #if TEAM > 1
         team_sync(); /* the leader has read it */
@@ -703,7 +829,7 @@ LANE_CALLED_FN void watch_called(const shoal_kernel_args *k, lane_id id, mask li
     real view[6 * n], *start = view;
     if (!NESTED_ALONE && monitors_guarded(k) && team_any_beside(near))
         view_before(k, m, before, view, &start);
-    watch_step(k, id, live, near, m, s, clock, start, carried, inside, event);
+    watch_step(k, id, live, near, m, s, clock, start, carried, inside, 0, event);
 }
 
 LANE_FN void watch_seldom(const shoal_kernel_args *k, mask live, const real *m, real *s, lane_clock *clock,
@@ -778,8 +904,11 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
     event_offer(&event, team_any(is_broken(k, s)), one, broken_outcome(k, s), none, none);
     if (watched &&
         (!PROPAGATOR_SETS_ASIDE || monitors_awake(k) || team_any_beside(*live & clock_moved(clock) & watch->look))) {
+        if (guard_has_slots(k) && monitors_wait(k) && lane_any(watch->near & watch->held.lanes))
+            held_end(k, watch);
         if (monitors_awake(k) || (NESTED_ALONE && monitors_guarded(k) && watch->guard.awake))
-            watch_step(k, id, *live, watch->near, m, s, clock, watch->before, watch->carried, watch->inside, &event);
+            watch_step(k, id, *live, watch->near, m, s, clock, watch->before, watch->carried, watch->inside,
+                       guard_has_views(k) ? watch : 0, &event);
         else
             watch_seldom(k, *live, m, s, clock, watch, &event);
     }
@@ -792,6 +921,8 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
     if (sight)
         due = sights_see(k, id, m, s, clock, hit, due, &sight[0]);
     const mask stops = hit | due;
+    if (monitors_wait(k) && lane_any(stops & watch->held.lanes))
+        held_end(k, watch);
 #if PROPAGATOR_SETS_ASIDE
     const mask sets_aside = stops & clock->leaves & lane_not(clock->made | hit);
 #endif
@@ -823,17 +954,20 @@ LANE_BIG_FN void check_step(const shoal_kernel_args *k, int compensated, const r
 /* What a group of lanes begins with; it stays where it is. */
 /* long: arrays of the caller */
 LANE_FN void watch_load(const shoal_kernel_args *k, lane_id id, const real *m, const real *s, real *before, real *kept,
-                        lane_inside *within, monitor_state *carried, lane_watch *watch)
+                        real *held, lane_inside *within, monitor_state *carried, lane_watch *watch)
 {
+    const real zero = lane_set(0.0);
+    const lane_held none = {zero != zero, zero, zero, held, held + HELD_SIZE(k, BODIES(k))};
     watch->id = id;
     watch->carried = carried;
     watch->before = before;
     watch->kept = kept;
-    watch->near = lane_set(0.0) == lane_set(0.0);
+    watch->held = none;
+    watch->near = zero == zero;
     watch->inside = PROPAGATOR_INSIDE && (MONITORS(k) & MONITORS_INSIDE) ? within : 0;
     if (MONITORS(k))
         monitors_load(k, id, carried);
-    if (monitors_guarded(k))
+    if (MONITORS(k) & MONITORS_INSIDE)
         guard_load(k, id, system_bodies(k, BODIES(k)), &watch->guard);
     if ((MONITORS(k) & MONITORS_BEFORE) && (NESTED_ALONE || !monitors_guarded(k)))
         view_before(k, m, s, before, &watch->before);
@@ -847,7 +981,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
 {
     const int n = BODIES(k), compensated = COMPENSATED(k);
     real m[LANE_GROUPS][n], s[LANE_GROUPS][STATE_SIZE(n)], before[LANE_GROUPS][6 * n];
-    real kept[LANE_GROUPS][NESTED_ALONE * STATE_SIZE(n) + 1];
+    real kept[LANE_GROUPS][NESTED_ALONE * STATE_SIZE(n) + 1], held[LANE_GROUPS][2 * HELD_SIZE(k, n)];
     lane_clock clock[LANE_GROUPS];
     mask live[LANE_GROUPS];
     monitor_state carried[LANE_GROUPS];
@@ -875,7 +1009,7 @@ LANE_FN void integrate_lanes(const shoal_kernel_args *k, const lane_id *id, cons
             live[g] = live[g] & lane_not(clock_due(&clock[g]));
         awake[g] = team_goes_on(live[g]);
         go_on = awake[g] || go_on;
-        watch_load(k, id[g], m[g], s[g], before[g], kept[g], &within[g], &carried[g], &watch[g]);
+        watch_load(k, id[g], m[g], s[g], before[g], kept[g], held[g], &within[g], &carried[g], &watch[g]);
         clock_sleep(&clock[g], monitors_left(k, &carried[g]));
         clock_rest(&clock[g], lane_not(live[g]));
     }
@@ -998,7 +1132,7 @@ LANE_FN void finish_lanes(const shoal_kernel_args *k, lane_id id, mask there)
         finish_step(k, m, s, live, &left, &clock, inside);
         event_none(&event);
         event_offer(&event, is_broken(k, s), one, broken_outcome(k, s), none, none);
-        watch_step(k, id, live, live, m, s, &clock, start, &watch, inside, &event);
+        watch_step(k, id, live, live, m, s, &clock, start, &watch, inside, 0, &event);
         const mask hit = live & event.hit, there_now = left == lane_set(0.0), stops = live & (event.hit | there_now);
         if (lane_any(stops)) {
             system_store(k, n, COMPENSATED(k), id, stops, s);

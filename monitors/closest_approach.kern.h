@@ -13,7 +13,7 @@
  * Bodies whose collisions are watched come no nearer than where they touch, and are there when they first do.
  */
 enum { CLOSEST_CENTRAL, closest_approach_PARAMETERS };
-enum { closest_approach_SLOTS = 0 };
+enum { closest_approach_SLOTS = 0, closest_approach_WAITS = 1 };
 /* slots of a pair: squared distance, time, Hill radius, which pair, as 1000 i + j; and the same of the parts of a step
  * that a propagator showed and may make again, which count when the step is done */
 enum {

@@ -10,10 +10,13 @@
  *     none         while orbits cannot meet (nested.kern.h), where the propagator says what its kicks are, or bodies
  *                  are too far from each other (apart.kern.h)
  *
- * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h).
+ * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h). A step in which only what
+ * NAME_sought seeks may be there is not looked at for a second time at once, if the monitor waits (NAME_WAITS): it is
+ * held, one a lane, until a lane has another one or stops (integrate.kern.h). Then lanes beside each other are looked at
+ * together.
  *
- * It needs a propagator whose first six slots are positions, barycentric or from body 0, and barycentric velocities
- * (PROPAGATOR_PLAIN).
+ * It sees bodies by the first six slots of a propagator, if these are positions, barycentric or from body 0, and
+ * barycentric velocities (PROPAGATOR_PLAIN); where a monitor must see each step, or the slots are others, by views.
  */
 #ifndef SHOAL_GUARD_KERN_H
 #define SHOAL_GUARD_KERN_H
@@ -85,19 +88,25 @@ LANE_FN void guard_recoil(guard_at *star, guard_at body, real m, const lane_guar
 
 /* sought: the square of the closest approach so far, 0 if none is sought: only where the pair came nearer before the
  * step, or ends it nearer than that. *apart, of the pair: above 0 if it did not come nearer at the end of the last step
- * that was looked at; NULL: it may have. */
-LANE_FN mask guard_first(guard_at p, rough h, rough reach2, rough sought, rough *apart, int with_star)
+ * that was looked at; NULL: it may have. *later: lanes in which what is sought may be there. */
+/* long: a pair, what two kinds of monitors ask for, and what is kept */
+LANE_FN mask guard_first(guard_at p, rough h, rough reach2, rough sought, rough *apart, int with_star, mask *later)
 {
     const rough d2 = guard_dot(p.x, p.y, p.z, p.x, p.y, p.z), slack = guard_set(1e-10) * p.size2;
     const rough u2 = guard_dot(p.u, p.v, p.w, p.u, p.v, p.w) * h * h,
                 moves = guard_dot(p.x, p.y, p.z, p.u, p.v, p.w) * h;
     const rough few = guard_set(1e-5) * (d2 + u2), more = guard_set(1.01), zero = guard_set(0.0);
-    mask near = d2 < rough_fma(guard_set(with_star ? 10.1 : 8.08), rough_max(reach2, u2), slack);
-    const mask turned = d2 < rough_fma(guard_set(8.08), sought, slack);
-    near = near | (apart ? turned & (*apart <= zero) : turned);
+    const mask parts = moves + few > zero, reaches = reach2 > zero;
+    const mask near = (d2 < rough_fma(more, reach2, slack)) |
+                      (parts & (d2 < rough_fma(guard_set(with_star ? 10.1 : 8.08), rough_max(reach2, u2), slack)));
+    mask turned = parts & (d2 < rough_fma(guard_set(8.08), sought, slack));
+    turned = apart ? turned & (*apart <= zero) : turned;
     if (apart)
         *apart = moves - few;
-    return (d2 < rough_fma(more, rough_max(reach2, sought), slack)) | ((moves + few > zero) & near);
+    /* Tight, so that few steps of a passage are held: at least 1.4e-6 d size more, and rounding leaves 3e-7. */
+    const mask within = d2 < rough_fma(guard_set(1.0005), sought, guard_set(1e-9) * p.size2);
+    *later = (sought > zero) & (within | turned | near);
+    return near & reaches;
 }
 
 /* The relative motion at fraction t of the step: position, velocity and acceleration, times powers of h. */
@@ -186,17 +195,23 @@ LANE_FN mask guard_second(guard_at a, guard_at b, rough h, rough reach2, rough s
 }
 
 /* Whether the pair i < j of n bodies may matter, body i at a: a, b at the end of the step, and for the second look a0,
- * b0 at its begin, else NULL. apart: as guard_first has it. */
+ * b0 at its begin, else NULL. apart, later: as guard_first has them; later = NULL: no monitor waits. */
 /* long: what the loops over pairs have in registers */
 LANE_FN mask guard_asks(const shoal_kernel_args *k, lane_id id, const lane_guard *guard, int n, int i, int j,
-                        guard_at a, guard_at b, const guard_at *a0, const guard_at *b0, rough h, rough *apart)
+                        guard_at a, guard_at b, const guard_at *a0, const guard_at *b0, rough h, rough *apart,
+                        mask *later)
 {
     const guard_at p = guard_between(a, b);
     const rough reach2 = i == 0 ? guard->star : rough_fma(guard->hill, p.size2, guard->planets);
     rough sought = guard_set(0.0);
     const mask holds = guard_sought(k, id, n, i, j, &sought);
-    return holds | (a0 ? guard_second(guard_between(*a0, *b0), p, h, reach2, sought, i == 0)
-                       : guard_first(p, h, reach2, sought, apart, i == 0));
+    if (a0)
+        return holds | guard_second(guard_between(*a0, *b0), p, h, reach2, sought, i == 0);
+    mask waits;
+    const mask near = holds | guard_first(p, h, reach2, sought, apart, i == 0, &waits);
+    if (later)
+        *later = waits;
+    return later ? near : near | waits;
 }
 
 #include "monitors/nested.kern.h"
@@ -245,42 +260,76 @@ LANE_FN void guard_load(const shoal_kernel_args *k, lane_id id, int n, lane_guar
 #undef MONITOR
 }
 
-#if TEAM == 1
-
-/* All n bodies from x = [6 * n]. */
-LANE_FN void guard_bodies(int n, const real *m, const lane_guard *guard, const real *x, guard_at *at)
+/* All n bodies of a system from x = [6 * n]. first: 1 if body 0 is not there, the others count from it, and their
+ * momentum is its own, too; else 0. */
+LANE_FN void guard_bodies(int n, int first, const real *m, const lane_guard *guard, const real *x, guard_at *at)
 {
     const rough zero = guard_set(0.0);
     const guard_at origin = {zero, zero, zero, zero, zero, zero, zero};
     at[0] = origin;
     LANE_UNROLL
     for (int i = 1; i < n; i++) {
-        at[i] = guard_body(n, x + i, PROPAGATOR_FIRST_BODY == 1 ? 0 : x);
-        if (PROPAGATOR_FIRST_BODY == 1)
+        at[i] = guard_body(n, x + i, first == 1 ? 0 : x);
+        if (first == 1)
             guard_recoil(&at[0], at[i], m[i], guard);
     }
 }
 
-/* then: NULL, for the first look, which keeps what it has to in *apart. */
+/* A thread's look at all pairs. then: NULL, for the first look, which keeps what it has to in *apart and says in which
+ * lanes a monitor that waits may see the pair: *later. In larger systems (SHOAL_MAX_PAIRED) none waits, since a pair
+ * that parts asks at each step. */
 /* long: as guard_asks */
-LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int n, const real *m, const guard_at *then,
-                        const guard_at *now, rough h, const lane_guard *guard, rough *apart)
+LANE_FN mask guard_look_at_all(const shoal_kernel_args *k, lane_id id, int n, const real *m, const guard_at *then,
+                               const guard_at *now, rough h, const lane_guard *guard, rough *apart, mask *later)
 {
+    const bool paired = n <= SHOAL_MAX_PAIRED;
     mask stirs = lane_set(0.0) != lane_set(0.0);
     LANE_UNROLL
     for (int i = 0; i < n; i++) {
         if (i == 0 && !guard_has_star(k))
             continue;
         LANE_UNROLL
-        for (int j = 1; j < n; j++)
-            if (j > i)
-                stirs = stirs |
-                        (is_there(m[i]) & is_there(m[j]) &
-                         guard_asks(k, id, guard, n, i, j, now[i], now[j], then ? &then[i] : 0, then ? &then[j] : 0, h,
-                                    n <= SHOAL_MAX_PAIRED ? &apart[SHOAL_PAIR(n, i, j)] : 0));
+        for (int j = 1; j < n; j++) {
+            if (j <= i)
+                continue;
+            const mask there = is_there(m[i]) & is_there(m[j]);
+            mask waits = lane_not(there);
+            stirs = stirs |
+                    (there & guard_asks(k, id, guard, n, i, j, now[i], now[j], then ? &then[i] : 0, then ? &then[j] : 0,
+                                        h, paired ? &apart[SHOAL_PAIR(n, i, j)] : 0, paired ? &waits : 0));
+            if (!then)
+                *later = *later | (there & waits);
+        }
     }
     return stirs;
 }
+
+/* The second look, called with copies. */
+/* long: as guard_asks */
+LANE_CALLED_FN mask guard_again(const shoal_kernel_args *k, lane_id id, int n, int first, const real *m,
+                                const real *before, const real *after, rough h, const lane_guard *guard)
+{
+    guard_at then[VIEW_ROOM(n)], now[VIEW_ROOM(n)];
+    guard_bodies(n, first, m, guard, before, then);
+    guard_bodies(n, first, m, guard, after, now);
+    return guard_look_at_all(k, id, n, m, then, now, h, guard, 0, 0);
+}
+
+/* Lanes in which the step to the view w of n bodies may matter to a monitor of pairs, by the first look. *later: lanes
+ * in which it may only matter to one that waits. */
+/* long: as guard_asks */
+LANE_FN mask guard_view_stirs(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *w, rough h,
+                              lane_guard *guard, mask *later)
+{
+    guard_at now[VIEW_ROOM(n)];
+    mask waits = lane_set(0.0) != lane_set(0.0);
+    guard_bodies(n, 0, m, guard, w, now);
+    const mask stirs = guard_look_at_all(k, id, n, m, 0, now, h, guard, guard->apart, &waits);
+    *later = waits & lane_not(stirs);
+    return stirs;
+}
+
+#if TEAM == 1
 
 #if defined(__CUDACC__) && defined(N_BODIES)
 #define GUARD_ROOM (6 * (N_BODIES - PROPAGATOR_FIRST_BODY) * SHOAL_BLOCK)
@@ -331,24 +380,13 @@ LANE_FN const real *guard_kept(int n, const real *room, real *copy)
 }
 #endif
 
-/* The second look, called with copies. */
-/* long: as guard_stirs */
-LANE_CALLED_FN mask guard_again(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *before,
-                                const real *after, rough h, const lane_guard *guard)
-{
-    guard_at then[LANE_ROOM(n)], now[LANE_ROOM(n)];
-    guard_bodies(n, m, guard, before, then);
-    guard_bodies(n, m, guard, after, now);
-    return guard_look(k, id, n, m, then, now, h, guard, 0);
-}
-
 /* Begins a sleep, called with copies. */
 /* long: as guard_stirs */
 LANE_CALLED_FN void guard_begin(const shoal_kernel_args *k, lane_id id, int n, const real *m, const real *after,
                                 rough h, rough kicks, lane_guard *guard)
 {
     guard_at now[LANE_ROOM(n)];
-    guard_bodies(n, m, guard, after, now);
+    guard_bodies(n, PROPAGATOR_FIRST_BODY, m, guard, after, now);
     guard_sleep(k, id, n, m, now, h, kicks, guard);
 }
 
@@ -381,24 +419,26 @@ LANE_FN void nested_try(const shoal_kernel_args *k, lane_id id, int n, const rea
 }
 #endif
 
-/* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. */
+/* Lanes whose step from what was kept to the state `after` may matter to a monitor of pairs. *later: lanes in which it
+ * may only matter to one that waits. */
 /* long: inlined; the state of the step loop */
 LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *room,
-                         const real *after, real step, lane_guard *guard)
+                         const real *after, real step, lane_guard *guard, mask *later)
 {
     const rough h = lane_rough(step);
     const bool sleeps = nested_asks(k, n), was_awake = guard->awake;
     const mask asleep = sleeps ? guard->left > guard_set(0.0) : step != step; /* beside others that are awake */
-    mask stirs = step != step;
+    mask stirs = step != step, waits = stirs;
     guard_at now[LANE_ROOM(n)];
     real masses[LANE_COPIES * LANE_ROOM(n) + 1], end[LANE_COPIES * 6 * LANE_ROOM(n) + 1],
         copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
     if (sleeps)
         nested_spend(n, after, step, guard);
     if (was_awake) {
-        guard_bodies(n, m, guard, after, now);
-        stirs = lane_not(asleep) & guard_look(k, id, n, m, 0, now, h, guard, guard->apart);
+        guard_bodies(n, PROPAGATOR_FIRST_BODY, m, guard, after, now);
+        stirs = lane_not(asleep) & guard_look_at_all(k, id, n, m, 0, now, h, guard, guard->apart, &waits);
     }
+    *later = waits & lane_not(stirs | asleep);
     const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
     if (lane_any(stirs) || begins) {
         lane_guard of = *guard;
@@ -409,7 +449,8 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
             nested_take(&of, guard);
         }
         if (lane_any(stirs))
-            stirs = stirs & guard_again(k, id, n, bodies, guard_kept(n, room, copy), then, h, &of);
+            stirs = stirs &
+                    guard_again(k, id, n, PROPAGATOR_FIRST_BODY, bodies, guard_kept(n, room, copy), then, h, &of);
     }
     guard_set_awake(guard, !sleeps || team_any_beside(nested_ends(guard, live)));
     return stirs;
@@ -480,7 +521,8 @@ LANE_FN guard_at guard_star(int then)
     return star;
 }
 
-/* The thread's share of the pairs: those of bodies with slots, numbered as in newton.kern.h, and those with body 0. */
+/* The thread's share of the pairs: those of bodies with slots, numbered as in newton.kern.h, and those with body 0. No
+ * monitor waits. */
 LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, rough h, lane_guard *guard)
 {
     enum { PAIRS = TEAM_PARTS * (TEAM_PARTS - 1) / 2, ROUNDS = (PAIRS + TEAM - 1) / TEAM };
@@ -502,7 +544,7 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, roug
         stirs = stirs | (is_there(team_masses()[i + TEAM_FIRST]) & is_there(team_masses()[j + TEAM_FIRST]) &
                          guard_asks(k, id, guard, n, i + TEAM_FIRST, j + TEAM_FIRST, guard_seen(0, i), guard_seen(0, j),
                                     second ? &then[0] : 0, second ? &then[1] : 0, h,
-                                    n <= SHOAL_MAX_PAIRED ? &guard->apart[round] : 0));
+                                    n <= SHOAL_MAX_PAIRED ? &guard->apart[round] : 0, 0));
     }
     if (TEAM_FIRST == 1 && guard_has_star(k)) {
         const guard_at star = guard_star(0), star_then = guard_star(second);
@@ -515,7 +557,7 @@ LANE_FN mask guard_look(const shoal_kernel_args *k, lane_id id, int second, roug
             stirs = stirs |
                     (is_there(team_masses()[b + 1]) &
                      guard_asks(k, id, guard, n, 0, b + 1, star, guard_seen(0, b), second ? &star_then : 0,
-                                second ? &then : 0, h, n <= SHOAL_MAX_PAIRED ? &guard->apart[ROUNDS + round] : 0));
+                                second ? &then : 0, h, n <= SHOAL_MAX_PAIRED ? &guard->apart[ROUNDS + round] : 0, 0));
         }
     }
     return stirs;
@@ -557,10 +599,10 @@ LANE_FN void nested_try(const shoal_kernel_args *k, lane_id id, int n, const rea
 }
 #endif
 
-/* As above, of the bodies of the thread; for the whole team. */
+/* As above, of the bodies of the thread; for the whole team. No monitor waits. */
 /* long: as above */
 LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask live, const real *m, const real *room,
-                         const real *after, real step, lane_guard *guard)
+                         const real *after, real step, lane_guard *guard, mask *later)
 {
     const rough h = lane_rough(step);
     const bool sleeps = nested_asks(k, TEAM_BODIES), was_awake = guard->awake;
@@ -568,7 +610,7 @@ LANE_FN mask guard_stirs(const shoal_kernel_args *k, lane_id id, int n, mask liv
     if (sleeps)
         nested_spend(n, after, step, guard);
     const bool begins = sleeps && nested_begins(nested_ends(guard, live), guard);
-    mask stirs = false;
+    mask stirs = *later = false;
     if (was_awake || begins)
         guard_share(0, n, m, after, guard);
     if (was_awake)

@@ -10,6 +10,7 @@
  *     NAME_guard(k, id, n, guard)       INSIDE: raises the distances beyond which it sees nothing (lane_guard)
  *     mask NAME_sought(k, id, n, i, j, sought)  INSIDE: raises *sought to the square of a distance that the pair i < j
  *                                       must come below when it turns; returns the lanes in which it must see the pair
+ *     NAME_WAITS                        INSIDE: 1 if such a pair may be shown to it after later steps, else 0
  *     NAME_LEFT                         EVERY: the slot of monitor_due
  *     double NAME_sleeps(k)             FAR: it sees nothing new while all bodies are nearer to the barycentre than
  *                                       this
@@ -34,15 +35,18 @@ typedef struct lane_view {
     real time;          /* since the start of the run, after it; 0 where it is a part of a step */
     real since;         /* steps since the last one that was shown: 1 if none was left out */
     int part; /* of a step, which may yet be made again: what a monitor keeps of it waits for the whole of it */
+    int held; /* an earlier step, for the monitors that wait */
 } lane_view;
 
+/* Room for the n bodies that a view has, and for their pairs. */
 #if TEAM > 1
-#define GUARD_PAIRS ((TEAM_PARTS * (TEAM_PARTS - 1) / 2 + TEAM - 1) / TEAM + (TEAM_PARTS + TEAM - 1) / TEAM)
-#elif defined(N_BODIES)
-#define GUARD_PAIRS SHOAL_N_PAIRS(N_BODIES)
+#define VIEW_ROOM(n) TEAM_BODIES
+#elif defined(N_BODIES) && defined(SHOAL_VARIATIONAL)
+#define VIEW_ROOM(n) (N_BODIES >> SHOAL_VARIATIONAL)
 #else
-#define GUARD_PAIRS SHOAL_N_PAIRS(SHOAL_MAX_PAIRED)
+#define VIEW_ROOM(n) LANE_ROOM(n)
 #endif
+#define GUARD_PAIRS SHOAL_N_PAIRS(VIEW_ROOM(SHOAL_MAX_PAIRED))
 /* Squares of the distances beyond which the monitors of pairs see nothing: `star` of pairs with body 0; of the others
  * `planets` + `hill` r^2, r the larger distance from body 0 or half of the larger semi-major axis, which is less. */
 typedef struct lane_guard {

@@ -17,7 +17,7 @@
  * steps it counts only where the body begins or ends the step inside.
  */
 enum { COLLISION_FACTOR, COLLISION_ACTION, stop_on_collision_PARAMETERS };
-enum { stop_on_collision_SLOTS = 0 };
+enum { stop_on_collision_SLOTS = 0, stop_on_collision_WAITS = 0 };
 #define COLLISION_FINE 0.09 /* mu h^2 / reach^3 up to which the cubic follows an orbit about body 0 */
 
 #ifdef SHOAL_KERNEL

@@ -18,7 +18,7 @@
  */
 enum { ENCOUNTER_RADIUS, ENCOUNTER_FACTOR, ENCOUNTER_DISTANCE, ENCOUNTER_ACTION, stop_on_encounter_PARAMETERS };
 enum { ENCOUNTER_MUTUAL_HILL, ENCOUNTER_HILL, ENCOUNTER_ABSOLUTE }; /* choices of radius */
-enum { stop_on_encounter_SLOTS = 0 };
+enum { stop_on_encounter_SLOTS = 0, stop_on_encounter_WAITS = 0 };
 
 #ifdef SHOAL_KERNEL
 #include "monitors/monitor.kern.h"

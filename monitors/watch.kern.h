@@ -27,8 +27,8 @@
 #define FOR_FAR_FAR(...)    __VA_ARGS__
 #define MONITOR_IS_ON(name) (MONITORS(k) & (1 << SHOAL_MONITOR_##name))
 
-/* Bits of the monitors that watch within a step, of those that look at the state before it too, and of those that
- * must see each step. */
+/* Bits of the monitors that watch within a step, of those that look at the state before it too, of those that must see
+ * each step, and of those that wait. */
 #define MONITOR(name, sees) | (SHOAL_SEES_##sees >= SHOAL_SEES_INSIDE ? 1 << SHOAL_MONITOR_##name : 0)
 enum {
     MONITORS_INSIDE = 0
@@ -45,6 +45,13 @@ enum {
     | (SHOAL_SEES_##sees == SHOAL_SEES_ENDS || SHOAL_SEES_##sees == SHOAL_SEES_BEFORE ? 1 << SHOAL_MONITOR_##name : 0)
 enum {
     MONITORS_AWAKE = 0
+#include "monitors/list.h"
+};
+#undef MONITOR
+
+#define MONITOR(name, sees) FOR_INSIDE_##sees(| (name##_WAITS << SHOAL_MONITOR_##name))
+enum {
+    MONITORS_WAITING = 0
 #include "monitors/list.h"
 };
 #undef MONITOR
@@ -151,6 +158,12 @@ LANE_FN void inside_load(lane_id id, lane_inside *inside)
     inside_none(inside);
 }
 
+/* Lanes that have shown something of their last step. */
+LANE_FN mask inside_seen(const lane_inside *inside)
+{
+    return inside->star | inside->planets | inside->event.hit;
+}
+
 /* These lanes make their step again: what they have shown did not happen. */
 LANE_FN void inside_forget(const shoal_kernel_args *k, int n, mask lanes, lane_inside *inside)
 {
@@ -178,7 +191,7 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
     const mask none = h != h;
     const real late = (1.0 - fraction - part) / part * h;
     lane_view view = {inside->id, n,    m,    before,        after,         h, fraction, lane_set(0.0), star, planets,
-                      h == h,     none, late, lane_set(0.0), lane_set(0.0), 1};
+                      h == h,     none, late, lane_set(0.0), lane_set(0.0), 1, 0};
     event_none(&event);
 #define MONITOR(name, sees) FOR_INSIDE_##sees(if (MONITOR_IS_ON(name)) name##_watch(k, &view, 0, &event);)
 #include "monitors/list.h"
@@ -191,7 +204,7 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
 #define monitors_watch LANE_SHARED(monitors)
 #endif
 /* Shows the monitors a step. Lanes whose monitors of pairs have seen the motion within it (*inside, or NULL) do not
- * look at its ends: what came of that joins the event. */
+ * look at its ends: what came of that joins the event. Those that wait carry nothing: of a held step watch is unused. */
 LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
                                    lane_inside *inside, lane_event *event);
 
@@ -210,8 +223,9 @@ LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *
                     inside->event.body_b);
         inside_none(inside);
     }
-#define MONITOR(name, sees)                                                                                            \
-    if ((MONITORS(k) & (1 << SHOAL_MONITOR_##name)) && (SHOAL_SEES_##sees < SHOAL_SEES_INSIDE || lane_any(view.near))) \
+#define MONITOR(name, sees)                                                                      \
+    if (MONITOR_IS_ON(name) && (SHOAL_SEES_##sees < SHOAL_SEES_INSIDE || lane_any(view.near)) && \
+        (!view.held || (MONITORS_WAITING & (1 << SHOAL_MONITOR_##name))))                        \
         name##_watch(k, &view, watch->name, event);
 #include "monitors/list.h"
 #undef MONITOR

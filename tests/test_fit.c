@@ -4,7 +4,8 @@
  * banana, two modes far apart, an angle across the end of its range, a bounded one; the optimiser finds tops and
  * widths; R-hat and sample sizes are ArviZ's; a fit that was stopped or killed goes on with the same bits; a study with
  * data becomes a posterior around what the data were made of, the same for any number of threads, in a file with the
- * draws; these are systems of the same study.
+ * draws; these are systems of the same study. SHOAL_TEST_NAME=PATTERN: those tests alone; SHOAL_TEST_SKIP=PATTERN: all
+ * but those.
  */
 #define _GNU_SOURCE 1
 #include <math.h>
@@ -1723,5 +1724,6 @@ int main(void)
         cmocka_unit_test(impossible_ranks_are_refused),
     };
     cmocka_set_test_filter(getenv("SHOAL_TEST_NAME"));
+    cmocka_set_skip_filter(getenv("SHOAL_TEST_SKIP"));
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -26,7 +26,7 @@ _ASKED = {
 }
 
 
-def doubles(value: npt.ArrayLike) -> Array:
+def doubles(value: Any) -> Array:
     """Numbers of any kind; those that are masked are NaN."""
     if hasattr(value, "mask") and hasattr(value, "filled"):
         value = value.astype(np.float64).filled(np.nan)
@@ -82,10 +82,10 @@ class Units:
             "angle": "rad",
         }.get(dimension, "")
 
-    def plain(self, value: npt.ArrayLike, dimension: str, angle: float = 1.0) -> Array:
-        """Numbers in these units, of numbers, or of a quantity or column of astropy; angles in radians, given in `angle`.
+    def plain(self, value: Any, dimension: str, angle: float = 1.0) -> Array:
+        """Numbers in these units, of numbers, or of a quantity or column of astropy; what is masked is NaN.
 
-        What is masked is NaN.
+        Angles in radians, of numbers in units of `angle`.
         """
         if getattr(value, "unit", None) is not None and not hasattr(value, "to_value"):
             value = doubles(value) * value.unit

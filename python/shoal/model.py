@@ -15,8 +15,7 @@ import numpy.typing as npt
 from ._arrays import evaluate
 from ._c import C, Context, InputError, UnsupportedError, has, text
 from ._config import Config, Overrides, Recipe, make_recipe
-
-Array = npt.NDArray[np.float64]
+from ._units import Array, doubles
 
 
 class Density:

@@ -113,8 +113,10 @@ def test_what_is_masked_is_no_number():
 def test_columns_of_astropy():
     u, table = pytest.importorskip("astropy.units"), pytest.importorskip("astropy.table")
     column = table.MaskedColumn([11.2089807, 1.0], mask=[False, True], unit=u.R_earth)
-    ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=1, r=column)
-    assert math.isclose(ens.r[0, 0], (1 * u.R_jup).to_value(u.AU), rel_tol=1e-5) and math.isnan(ens.r[0, 1])
+    ens = shoal.Ensemble.from_elements(m=[1, 1e-5], a=column[:1])
+    same = shoal.Ensemble.from_elements(m=[1, 1e-5], a=(11.2089807 * u.R_earth).to_value(u.AU))
+    assert np.allclose(ens.states, same.states, rtol=1e-14)
+    assert shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=column).n_invalid == 1
 
 
 def test_mistakes_are_told():

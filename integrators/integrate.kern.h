@@ -539,7 +539,7 @@ typedef struct lane_watch {
     real *before, *kept;
     lane_guard guard;
     lane_held held;
-    mask near; /* what the guard said of the last step; all if there is none, or if it asks about views */
+    mask near; /* what the guard said of the last step by its slots; all if it has none */
     mask look; /* the lanes in which the last step may have consequences */
 } lane_watch;
 
@@ -553,13 +553,13 @@ LANE_FN int monitors_guarded(const shoal_kernel_args *k)
 {
     return (MONITORS(k) & MONITORS_INSIDE) && !monitors_awake(k);
 }
-/* Whether the guard, and what is held, have slots; else views. */
+/* Whether the guard, and what is held, have bodies as slots; else as views. */
 LANE_FN bool guard_has_slots(const shoal_kernel_args *k)
 {
     return monitors_guarded(k) && !NESTED_ALONE;
 }
-/* Whether the guard looks at views before monitors of pairs do. One thread has all pairs; more than so many cost as much
- * as the monitors. */
+/* Whether the guard looks at views before monitors of pairs do: one thread looks at all pairs, and of more bodies than
+ * here that costs as much as the monitors. */
 LANE_FN bool guard_has_views(const shoal_kernel_args *k)
 {
     const int most = TEAM > 1 ? 4 : SHOAL_MAX_PAIRED;
@@ -646,6 +646,7 @@ LANE_CALLED_FN void held_show(const shoal_kernel_args *k, lane_id id, const lane
     monitors_watch(k, &view, &unused, 0, &event);
 }
 
+/* What is held is shown; then there is room. */
 LANE_FN void held_end(const shoal_kernel_args *k, lane_watch *watch)
 {
     const lane_held held = watch->held;

@@ -11,9 +11,8 @@
  *                  are too far from each other (apart.kern.h)
  *
  * A pair's reach is one bound for all monitors, which NAME_guard raises (monitor.kern.h). A step in which only what
- * NAME_sought seeks may be there is not looked at for a second time at once, if the monitor waits (NAME_WAITS): it is
- * held, one a lane, until a lane has another one or stops (integrate.kern.h). Then lanes beside each other are looked at
- * together.
+ * NAME_sought seeks may be there waits for its second look, if the monitor does (NAME_WAITS): a lane holds it until the
+ * lane has another one or stops (integrate.kern.h). Then lanes beside each other are looked at together.
  *
  * It sees bodies by the first six slots of a propagator, if these are positions, barycentric or from body 0, and
  * barycentric velocities (PROPAGATOR_PLAIN); where a monitor must see each step, or the slots are others, by views.

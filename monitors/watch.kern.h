@@ -204,7 +204,8 @@ LANE_CALLED_FN void inside_watch(const shoal_kernel_args *k, int n, const real *
 #define monitors_watch LANE_SHARED(monitors)
 #endif
 /* Shows the monitors a step. Lanes whose monitors of pairs have seen the motion within it (*inside, or NULL) do not
- * look at its ends: what came of that joins the event. Those that wait carry nothing: of a held step watch is unused. */
+ * look at its ends: what came of that joins the event. Of the monitors, those that wait alone are shown a held step;
+ * they carry nothing. */
 LANE_SHARED_FN void monitors_watch(const shoal_kernel_args *k, const lane_view *shown, monitor_state *watch,
                                    lane_inside *inside, lane_event *event);
 

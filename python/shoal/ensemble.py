@@ -322,7 +322,8 @@ class Ensemble:
         frame : {"jacobi", "astrocentric", "barycentric"}
             To what the elements refer.
         units : str
-            Of length, mass and time, or ``"AU, Msun, G = 1"``. Quantities of astropy are converted to these.
+            Of length, mass and time, or ``"AU, Msun, G = 1"``. Quantities of astropy and columns of its tables are
+            converted to these. A masked number makes its system invalid.
         angles : {"radians", "degrees"}, optional
             Without it angles are radians, and none of them may be beyond 2 pi.
         names : list of str, optional

@@ -145,11 +145,9 @@ static void every_kernel_compiles(void **state)
     assert_int_equal(fclose(table), 0);
 }
 
-/* The other constants of a choice: compensated sums, rows, the bare loop, tangent vectors. Intermediate code shows what
- * the compiler says of the text. */
+/* The other constants of a choice: compensated sums, rows, the bare loop, tangent vectors. */
 static void other_choices_compile(void **state)
 {
-    enum { NEWER = 990 /* an architecture that no compiler knows */ };
     shoal_context *context = context_of(state);
     need_compiler();
     for (int p = 0; shoal_plugs_of(NULL)->propagators[p]; p++) {
@@ -161,9 +159,9 @@ static void other_choices_compile(void **state)
         const int loop = choice.propagator->tangent ? 0 : 1 << SHOAL_INTEGRATE; /* or with tangent vectors, below */
         shoal_cubin cubin;
         assert_ok(context,
-                  shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_BARE | loop, NEWER, 0, &cubin));
+                  shoal_jit_compile(context, &choice, SHOAL_ONCE_ENTRIES | 1 << SHOAL_BARE | loop, 90, 0, &cubin));
         assert_string_equal(cubin.log, "");
-        assert_int_equal(cubin.usage[SHOAL_BARE].registers, 0);
+        assert_in_range(cubin.usage[SHOAL_BARE].registers, 1, 255);
         shoal_cubin_release(&cubin);
         if (loop)
             continue;
@@ -172,7 +170,7 @@ static void other_choices_compile(void **state)
         choice.forces = 1 << shoal_force_find(NULL, "gr_potential");
         const int sets[] = {SHOAL_ONCE_ENTRIES | 1 << SHOAL_INTEGRATE, SHOAL_ASIDE_ENTRIES};
         for (int set = 0; set < SHOAL_COUNT(sets) - !choice.propagator->sets_aside; set++) {
-            assert_ok(context, shoal_jit_compile(context, &choice, sets[set], NEWER, 0, &cubin));
+            assert_ok(context, shoal_jit_compile(context, &choice, sets[set], 90, 0, &cubin));
             assert_string_equal(cubin.log, "");
             shoal_cubin_release(&cubin);
         }

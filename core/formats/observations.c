@@ -563,7 +563,7 @@ static shoal_status read_number(const reader *r, char *const cells[], int column
 }
 
 /* Tables of bool say True or False. */
-static shoal_status read_flag(const reader *r, char *const cells[], bool *flag)
+static shoal_status read_flag(const reader *r, char *const cells[], int *flag)
 {
     if (r->flag < 0)
         return SHOAL_OK;
@@ -614,7 +614,7 @@ static shoal_status read_row(reader *r, char *const cells[], int n)
 {
     shoal_observation row = {.body = r->said->body, .instrument = -1, .number = -1, .line = r->at.line, .until = NAN};
     double number = -1, time = 0;
-    bool other = false, flag = false;
+    bool other = false;
     const int wanted[] = {r->time_column, r->body, r->number, r->flag, r->angle, r->factor};
     int most = 0;
     for (int i = 0; i < SHOAL_COUNT(wanted); i++)
@@ -632,7 +632,7 @@ static shoal_status read_row(reader *r, char *const cells[], int n)
         return status;
     status = read_number(r, cells, r->time_column, "time", &time);
     status = status ? status : read_number(r, cells, r->number, "transit number", &number);
-    status = status ? status : read_flag(r, cells, &flag);
+    status = status ? status : read_flag(r, cells, &row.flag);
     status = status ? status : read_number(r, cells, r->angle, "scan angle", &row.angle);
     status = status ? status : read_number(r, cells, r->factor, "parallax factor", &row.parallax_factor);
     if (!status && r->instrument >= 0 && r->instrument < n) /* the last column of tables without headings */
@@ -642,7 +642,6 @@ static shoal_status read_row(reader *r, char *const cells[], int n)
     if (number != floor(number) || fabs(number) > 1e9)
         return fail(r, "transit number", cells[r->number], "an integer");
     row.number = r->number < 0 ? -1 : (long)number;
-    row.flag = flag;
     row.angle *= r->angle_unit;
     row.time = time * (r->time.years ? 365.25 : r->time_unit);
     const double jd = r->time.zero + row.time;

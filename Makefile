@@ -121,6 +121,13 @@ KERNEL_SOME_mvs_jacobi := 8# TRAPPIST-1's likelihood
 KERNEL_FEW ?= 2 3 4 5 9
 kernel_few = $(if $(KERNEL_FEW),$(if $(call spared,$1),,$(filter $(KERNEL_FEW),$(call kernel_n,$1)) any))
 kernel_few_of = $(if $(arch_flags_$1),$(call kernel_few,$2))
+# With tangent vectors, for MEGNO: these body counts, of these propagators. Their n is written t3.
+KERNEL_TANGENT ?= 3 4 5
+KERNEL_TANGENTS := mvs mvs_jacobi
+kernel_tangent = $(if $(filter $1,$(KERNEL_TANGENTS)),$(patsubst %,t%,$(filter $(KERNEL_TANGENT),$(call kernel_n,$1))))
+kernel_own = $(call kernel_n,$1) $(call kernel_tangent,$1) any
+n_flags = $(patsubst %,-DN_BODIES=%,$(filter-out t% any,$1)) \
+    $(patsubst t%,'-DN_BODIES=(2 * %)' -DSHOAL_VARIATIONAL=1,$(filter t%,$1))
 # KERNEL_SAN: the propagators whose kernels are sanitized, in the sanitizers' build.
 KERNEL_SAN ?= $(PROPAGATORS)
 # The sanitizers' build, whose kernels take long, has the widths that only tests use, and those for a few systems, for the short steps alone.
@@ -137,11 +144,11 @@ arch_lanes_neon := 2
 arch_lanes_any := 1
 
 # What chooses kernels; $B/kernel/choices has it of the last build.
-KERNEL_CHOICES := KERNEL_ARCHS KERNEL_N KERNEL_SOME KERNEL_FEW
+KERNEL_CHOICES := KERNEL_ARCHS KERNEL_N KERNEL_SOME KERNEL_FEW KERNEL_TANGENT
 
 # The native width for each body count and for any.
 KERNELS := $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-    $(foreach n,$(call kernel_n,$p) any,$a_l$(arch_lanes_$a)_n$n_$p) \
+    $(foreach n,$(call kernel_own,$p),$a_l$(arch_lanes_$a)_n$n_$p) \
     $(foreach n,$(call kernel_few_of,$a,$p),$a_few_n$n_$p)))
 # Where the native width is four lanes, those for a few systems are in the same objects.
 few_beside = $(if $(filter 4,$(arch_lanes_$1)),$(filter $2,$(call kernel_few_of,$1,$3)))
@@ -153,9 +160,10 @@ KERNEL_OBJECTS := $(patsubst %,$B/kernel/%.o,$(filter-out \
 TEST_KERNELS := $(strip $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
     $(foreach l,$(call test_lanes_of,$a,$p),$a_l$l_nany_$p))))
 
-# What the kernels of all propagators call, of a width and a body count (monitors, extra forces): ARCH_lLANES_nN.
+# What the kernels of all propagators call, of a width and a body count (monitors, extra forces): ARCH_lLANES_nN. Those
+# with tangent vectors call what takes any body count.
 part = $(word $1,$(subst _, ,$2))
-shared = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(call part,3,$1))
+shared = $(subst few,l4,$(call part,1,$1)_$(call part,2,$1)_$(patsubst nt%,nany,$(call part,3,$1)))
 SHARED := $(sort $(foreach k,$(KERNELS),$(call shared,$k)))
 SHARED_OBJECTS := $(SHARED:%=$B/kernel/shared_%.o)
 TEST_SHARED := $(filter-out $(SHARED),$(sort $(foreach k,$(TEST_KERNELS),$(call shared,$k))))
@@ -275,14 +283,14 @@ endif
 define kernel_rule
 $B/kernel/$1_$2_n$3_$4.o: core/engine/kernel_cpu.c integrators/$4.kern.h $B/kernel/flags | $B/.complete $(MADE_TEXTS:%=$B/%)
 	$$(call say,KERNEL)$$(CC) $$(filter-out $(if $(filter $4,$(KERNEL_SAN)),,$(SAN_FLAGS)),$$(KERNEL_FLAGS)) \
-	    $$(arch_flags_$1) $5 $$(if $$(filter-out any,$3),-DN_BODIES=$3) \
+	    $$(arch_flags_$1) $5 $(call n_flags,$3) \
 	    -DKERNEL_SHARED=$(call shared,$1_$2_n$3) -DKERNEL_COMMON=$(call common,$1_$2) \
 	    -DKERNEL_PREPARE=shoal_prepare_$1_$2_$4 -DKERNEL_FINISH=shoal_finish_$1_$2_$4 \
 	    -DPROPAGATOR=$4 -DSHOAL_KERNELS=shoal_kernels_$1_$2_n$3_$4 -DSHOAL_ARCH=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) $$(DEP_FLAGS) -c -o $$@ $$<
 endef
 $(foreach p,$(PROPAGATORS),$(foreach a,$(KERNEL_ARCHS),\
-  $(foreach n,$(call kernel_n,$p) any,$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a) \
+  $(foreach n,$(call kernel_own,$p),$(eval $(call kernel_rule,$a,l$(arch_lanes_$a),$n,$p,-DLANES=$(arch_lanes_$a) \
     $(if $(call few_beside,$a,$n,$p),-DSHOAL_KERNELS_FEW=shoal_kernels_$a_few_n$n_$p))))\
   $(foreach n,$(call few_alone,$a,$p),$(eval $(call kernel_rule,$a,few,$n,$p,-DLANES=4 -DLANE_GROUPS=1 -DKERNEL_USE=SHOAL_CPU_FEW)))\
   $(foreach l,$(call test_lanes_of,$a,$p),$(eval $(call kernel_rule,$a,l$l,any,$p,-O1 -DLANES=$l)))))

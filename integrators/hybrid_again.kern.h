@@ -198,7 +198,7 @@ LANE_FN void hybrid_inside_view(const shoal_kernel_args *k, int n, const real *m
         const mask drifts = flags.drifts[i];
         const real at[6] = {x[i], x[n + i], x[2 * n + i], v[i], v[n + i], v[2 * n + i]};
         if (lane_any(lane_not(drifts)))
-            kepler_change(m[0], time, 1, at, d);
+            kepler_change(m[0], time, 1, at, d, 0);
         DRIFT_UNROLL
         for (int c = 0; c < 3; c++) {
             s[c * bodies + i] = x[c * n + i] + lane_select(drifts, dx[c * n + i], d[c]);
@@ -421,9 +421,10 @@ LANE_FN void hybrid_arrive(const shoal_kernel_args *k, int n, int compensated, c
     DRIFT_UNROLL
     for (int i = 1; i < bodies; i++) {
         if (lane_any(w->again & lane_not(w->drifts[i]))) {
-            kepler_change(m[0], h, n, t + i, d);
+            kepler_solution solved;
+            kepler_change(m[0], h, n, t + i, d, VARIATIONAL(k) ? &solved : 0);
             if (VARIATIONAL(k))
-                kepler_tangent(m[0], h, n, t + i, d, t + bodies + i, e);
+                kepler_tangent(&solved, n, t + i, d, t + bodies + i, e);
         }
         DRIFT_UNROLL
         for (int at = i; at < n; at += bodies)

@@ -656,11 +656,18 @@ LANE_FN void held_end(const shoal_kernel_args *k, lane_watch *watch)
     watch->held.lanes = lane_set(0.0) != lane_set(0.0);
 }
 
-/* The lanes `later`, which hold none, hold their last step: `before` and `after`, of the bodies first to n - 1. */
+/* The lanes `later` hold their last step, from `before` to `after`; there is room when what they hold is shown. */
 /* long: inlined; the two ends of a step */
-LANE_FN void held_take(int n, int first, mask later, const lane_clock *clock, const real *before, const real *after,
-                       lane_held *held)
+LANE_FN void watch_hold(const shoal_kernel_args *k, mask later, const lane_clock *clock, const real *before,
+                        const real *after, lane_watch *watch)
 {
+    const bool slots = guard_has_slots(k);
+    const int n = slots ? BODIES(k) : system_bodies(k, BODIES(k)), first = slots ? PROPAGATOR_FIRST_BODY : 0;
+    lane_held *held = &watch->held;
+    if (team_any_beside(later & held->lanes))
+        held_end(k, watch);
+    if (!lane_any(later))
+        return;
     LANE_UNROLL
     for (int c = 0; c < 6; c++) {
         LANE_UNROLL
@@ -705,11 +712,10 @@ LANE_FN mask wants_a_look(const shoal_kernel_args *k, mask live, const real *m, 
 #if !NESTED_ALONE && TEAM == 1
     if (monitors_wait(k)) {
         later = later & live & clock_moved(clock) & lane_not(watch->near);
-        if (team_any_beside(later & watch->held.lanes))
-            held_end(k, watch);
-        real copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
-        if (lane_any(later))
-            held_take(n, PROPAGATOR_FIRST_BODY, later, clock, guard_kept(n, watch->before, copy), s, &watch->held);
+        if (lane_any_beside(later)) {
+            real copy[LANE_COPIES * 6 * LANE_ROOM(n) + 1];
+            watch_hold(k, later, clock, guard_kept(n, watch->before, copy), s, watch);
+        }
     }
 #endif
     return watch->look = watch->look | watch->near;
@@ -797,12 +803,8 @@ LANE_FN void watch_step(const shoal_kernel_args *k, lane_id id, mask live, mask 
     }
     clock->shown = lane_select(moved, clock->steps, clock->shown);
     event->hit = event->hit | team_told(event->hit);
-    if (pairs && monitors_wait(k)) {
-        if (team_any_beside(later & pairs->held.lanes))
-            held_end(k, pairs);
-        if (lane_any(later))
-            held_take(bodies, 0, later, clock, before, w, &pairs->held);
-    }
+    if (pairs && monitors_wait(k))
+        watch_hold(k, later, clock, before, w, pairs);
     if (MONITORS(k) & MONITORS_BEFORE) {
 #if TEAM > 1
         team_sync(); /* the leader has read it */

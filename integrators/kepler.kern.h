@@ -243,11 +243,20 @@ LANE_FN bool kepler_solve(int n, const kepler_orbit *o, real (*g)[5], mask *poor
     return any_poor;
 }
 
+/* A step that was solved, for tangent vectors (kepler_tangent.kern.h): G_0..G_3 and X at the root and 1 / r there, but
+ * not in the lanes `poor`. */
+typedef struct kepler_solution {
+    kepler_orbit orbit;
+    real g[4], X, r_inverse;
+    mask poor;
+} kepler_solution;
+
 /*
  * A step of a time h of each of n bodies, KEPLER_TOGETHER at most, about the masses mu.
  *   s   [n][6]: x, v before the step       d   [n][6]: what the step adds to them
+ *   solved   out   [n] or NULL
  */
-LANE_FN void kepler_changes(int n, const real *mu, real h, real (*s)[6], real (*d)[6])
+LANE_FN void kepler_changes(int n, const real *mu, real h, real (*s)[6], real (*d)[6], kepler_solution *solved)
 {
     kepler_orbit o[KEPLER_TOGETHER];
     real g[KEPLER_TOGETHER][5];
@@ -271,6 +280,14 @@ LANE_FN void kepler_changes(int n, const real *mu, real h, real (*s)[6], real (*
             d[i][c] = lane_fma(G, s[i][3 + c], F * s[i][c]);
             d[i][3 + c] = lane_fma(Gd, s[i][3 + c], Fd * s[i][c]);
         }
+        if (solved) {
+            const kepler_solution at = {o[i],
+                                        {lane_fnma(o[i].beta, g[i][2], lane_set(1.0)), g[i][1], g[i][2], g[i][3]},
+                                        g[i][4],
+                                        r_inverse,
+                                        poor[i]};
+            solved[i] = at;
+        }
     }
     if (!any_poor)
         return;
@@ -288,13 +305,13 @@ LANE_FN void kepler_changes(int n, const real *mu, real h, real (*s)[6], real (*
 }
 
 /* The same of one body, whose numbers are n apart in s. */
-LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d)
+LANE_FN void kepler_change(real mu, real h, int n, const real *s, real *d, kepler_solution *solved)
 {
     real from[1][6], to[1][6];
     LANE_UNROLL_FULLY
     for (int c = 0; c < 6; c++)
         from[0][c] = s[c * n];
-    kepler_changes(1, &mu, h, from, to);
+    kepler_changes(1, &mu, h, from, to, solved);
     LANE_UNROLL_FULLY
     for (int c = 0; c < 6; c++)
         d[c] = to[0][c];

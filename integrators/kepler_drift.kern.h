@@ -28,19 +28,20 @@ LANE_FN void kepler_drift(const shoal_kernel_args *k, int n, int compensated, co
     for (int first = 1; first < bodies; first += KEPLER_TOGETHER) {
         const int left = bodies - first, n_now = left == 1 || KEPLER_TOGETHER == 1 ? 1 : KEPLER_TOGETHER;
         real at[KEPLER_TOGETHER][6], d[KEPLER_TOGETHER][6], tangent[6], change[6];
+        kepler_solution solved[KEPLER_TOGETHER];
         LANE_UNROLL_FULLY
         for (int j = 0; j < n_now; j++) {
             team_vector(n, first + j, s, at[j]);
             team_vector(n, first + j, s + XYZ * n, at[j] + 3);
         }
-        kepler_changes(n_now, mu + first, h, at, d);
+        kepler_changes(n_now, mu + first, h, at, d, VARIATIONAL(k) ? solved : 0);
         LANE_UNROLL_FULLY
         for (int j = 0; j < n_now; j++) {
             const int i = first + j, beside = bodies + i;
             if (VARIATIONAL(k)) {
                 team_vector(n, beside, s, tangent);
                 team_vector(n, beside, s + XYZ * n, tangent + 3);
-                kepler_tangent(mu[i], h, 1, at[j], d[j], tangent, change);
+                kepler_tangent(&solved[j], 1, at[j], d[j], tangent, change);
             }
             LANE_UNROLL_XYZ
             for (int c = 0; c < XYZ; c++) {

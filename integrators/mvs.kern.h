@@ -129,7 +129,7 @@ LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
     LANE_UNROLL
     for (int i = 1; i < n; i++)
         term[i] = m[i];
-    const real M = m[0] + team_tree_sum(n, term);
+    const real per_M = 1.0 / (m[0] + team_tree_sum(n, term)), per_star = 1.0 / MVS_STAR(m);
     LANE_UNROLL
     for (int c = 0; c < 2 * XYZ; c++) {
         const real *from = s + c * stride;
@@ -138,7 +138,7 @@ LANE_FN void mvs_view(int stride, int n, const real *m, const real *s, real *w)
         for (int i = 1; i < n; i++)
             term[i] = MVS_WHDS && c >= XYZ ? m[i] * from[i] / mvs_scale(m, i) : m[i] * from[i];
         const real sum = team_tree_sum(n, term);
-        to[0] = -sum / (c < XYZ ? M : m[0]);
+        to[0] = -(c < XYZ ? per_M : per_star) * sum;
         LANE_UNROLL
         for (int i = 1; i < n; i++)
             to[i] = c < XYZ ? from[i] + to[0] : MVS_WHDS ? from[i] / mvs_scale(m, i) : from[i];

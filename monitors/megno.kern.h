@@ -27,9 +27,12 @@ LANE_FN void megno_watch(const shoal_kernel_args *k, const lane_view *view, real
     const real before = slots[MEGNO_T], after = before + length;
     const real log_d = lane_fma(slots[MEGNO_SHORTENED], lane_set(300 * 0x1.62e42fefa39efp-1),
                                 0.5 * lane_log(view->tangent2));
-    const real y_before = lane_select(before > zero, 2.0 * slots[MEGNO_SUM_D] / before, zero);
+    const real sum_before = slots[MEGNO_SUM_D];
     slots[MEGNO_SUM_D] = lane_fma(0.5 * (before + after), log_d - slots[MEGNO_LOG_D], slots[MEGNO_SUM_D]);
-    slots[MEGNO_SUM_Y] = lane_fma(0.5 * length, y_before + 2.0 * slots[MEGNO_SUM_D] / after, slots[MEGNO_SUM_Y]);
+    /* (Y_before + Y_after) / 2 = sum_before / before + sum / after, by one division; Y = 0 where the run begins */
+    const mask begun = before > zero;
+    const real sum = lane_select(begun, lane_fma(sum_before, after, slots[MEGNO_SUM_D] * before), slots[MEGNO_SUM_D]);
+    slots[MEGNO_SUM_Y] = lane_fma(length, sum / lane_select(begun, before * after, after), slots[MEGNO_SUM_Y]);
     slots[MEGNO_T] = after;
     slots[MEGNO_LOG_D] = log_d;
     slots[MEGNO_SHORTENED] = lane_select(tangent_is_long(view->tangent2), slots[MEGNO_SHORTENED] + 1.0,

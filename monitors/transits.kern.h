@@ -47,7 +47,7 @@ LANE_CALLED_FN lane_pair transit_arc(real mu, real t, lane_pair a)
 {
     const real s[6] = {a.x, a.y, a.z, a.vx, a.vy, a.vz};
     real d[6];
-    kepler_change(mu, t, 1, s, d);
+    kepler_change(mu, t, 1, s, d, 0);
     a.x = a.x + d[0];
     a.y = a.y + d[1];
     a.z = a.z + d[2];

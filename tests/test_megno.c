@@ -75,7 +75,7 @@ static void conic_step(double h, const double *s, double *after)
     real d[6], state[6];
     for (int c = 0; c < 6; c++)
         state[c] = lane_set(s[c]);
-    kepler_change(lane_set(1.0), lane_set(h), 1, state, d);
+    kepler_change(lane_set(1.0), lane_set(h), 1, state, d, NULL);
     for (int c = 0; c < 6; c++)
         after[c] = s[c] + d[c][0];
 }
@@ -83,16 +83,15 @@ static void conic_step(double h, const double *s, double *after)
 /* The matrix of the tangent map, column by column, matrix[row][column]. */
 static void kepler_matrix(double h, const double *s, double matrix[6][6])
 {
-    double after[6];
-    conic_step(h, s, after);
+    real state[6], d[6], t[6], e[6];
+    kepler_solution solved;
+    for (int c = 0; c < 6; c++)
+        state[c] = lane_set(s[c]);
+    kepler_change(lane_set(1.0), lane_set(h), 1, state, d, &solved);
     for (int column = 0; column < 6; column++) {
-        real state[6], d[6], t[6], e[6];
-        for (int c = 0; c < 6; c++) {
-            state[c] = lane_set(s[c]);
-            d[c] = lane_set(after[c] - s[c]);
+        for (int c = 0; c < 6; c++)
             t[c] = lane_set(c == column);
-        }
-        kepler_tangent(lane_set(1.0), lane_set(h), 1, state, d, t, e);
+        kepler_tangent(&solved, 1, state, d, t, e);
         for (int c = 0; c < 6; c++)
             matrix[c][column] = t[c][0] + e[c][0];
     }

@@ -55,7 +55,7 @@ const char *shoal_cpu_arch(void)
 }
 
 /* The best kernels of a table for a choice. Wider lanes beat narrower ones; at the same width, kernels of a fixed body
- * count beat those for any count. Only the latter move tangent vectors. */
+ * count beat those for any count. */
 static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, const shoal_kernel_choice *choice,
                                         int use)
 {
@@ -65,7 +65,8 @@ static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, c
         const shoal_cpu_kernels *c = table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
                     (c->n_bodies == 0 ||
-                     (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS && !choice->variational)) &&
+                     (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
+                      c->variational == choice->variational)) &&
                     (choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;

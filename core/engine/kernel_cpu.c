@@ -58,19 +58,25 @@ ENTRY(static, finish, finish)
 #ifndef KERNEL_USE
 #define KERNEL_USE SHOAL_CPU_MANY
 #endif
-#ifdef N_BODIES
-#define KERNEL_BODIES N_BODIES
-#else
+#ifndef N_BODIES
 #define KERNEL_BODIES 0
+#elif defined(SHOAL_VARIATIONAL)
+#define KERNEL_BODIES (N_BODIES / 2)
+#else
+#define KERNEL_BODIES N_BODIES
+#endif
+#ifndef SHOAL_VARIATIONAL
+#define SHOAL_VARIATIONAL 0
 #endif
 #define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
-#define KERNELS(what_for, n)                                                                                           \
-    {                                                                                                                  \
-        .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n,   \
-        .n_bodies = KERNEL_BODIES, .entry = {KERNEL_ENTRIES}, .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, \
-        .first_body = PROPAGATOR_FIRST_BODY, .adaptive = PROPAGATOR_ADAPTIVE,                                          \
+#define KERNELS(what_for, n)                                                                                         \
+    {                                                                                                                \
+        .arch = QUOTED(SHOAL_ARCH), .propagator = QUOTED(PROPAGATOR), .use = what_for, .lanes = LANES, .systems = n, \
+        .n_bodies = KERNEL_BODIES, .variational = SHOAL_VARIATIONAL, .entry = {KERNEL_ENTRIES},                      \
+        .n_slots = PROPAGATOR_SLOTS(1), .n_own = PROPAGATOR_OWN, .first_body = PROPAGATOR_FIRST_BODY,                \
+        .adaptive = PROPAGATOR_ADAPTIVE,                                                                             \
     }
 
 extern const shoal_cpu_kernels SHOAL_KERNELS;

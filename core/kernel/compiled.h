@@ -19,7 +19,8 @@ typedef struct shoal_cpu_kernels {
     int use; /* SHOAL_CPU_* */
     int lanes;
     int systems;                /* that one call works on */
-    int n_bodies;               /* 0 = any */
+    int n_bodies;               /* 0 = any, without tangent vectors or with them */
+    int variational;            /* of a fixed body count: with tangent vectors, and only so */
     shoal_cpu_kernel *entry[8]; /* by shoal_kernel_entry; NULL: not made */
     /* what the propagator's text says of itself; a test compares it with the descriptor */
     int n_slots, n_own, first_body, adaptive;

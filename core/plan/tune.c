@@ -56,7 +56,8 @@ void shoal_tune_rule(const shoal_plan *plan, long n_list, shoal_kernel_choice *c
 {
     const shoal_propagator *propagator = choice->propagator;
     n_list = of_each(plan, n_list);
-    const int doubles = propagator->n_slots * (shoal_choice_moved(choice) - propagator->first_body) + propagator->n_own;
+    const int own = propagator->n_slots * (choice->n_bodies - propagator->first_body) + propagator->n_own;
+    const int doubles = choice->variational ? own * 6 / 5 : own; /* few of a tangent vector are needed at once */
     /* in maps, bodies wait less for each other */
     const bool many = n_list >= (propagator->first_body ? MANY_SYSTEMS : MANY_SYSTEMS / 2);
     const int block = many ? 128 : 32;

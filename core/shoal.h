@@ -740,6 +740,12 @@ const char *shoal_study_output(const shoal_study *study);
  */
 const char *shoal_study_text(const shoal_study *study);
 
+/*
+ * shoal_study_is_big: whether a study is of one big system.
+ *   returns  1, else 0
+ */
+int shoal_study_is_big(const shoal_study *study);
+
 /* ---- likelihoods ------------------------------------------------------------------------------------------------- */
 
 /* A study with `data` as a likelihood. Its parameters are the random values of `sample`, in their order and in the

@@ -13,8 +13,8 @@
  *         zeta dG_3 at dX = 0)]
  *
  * (Mikkola & Innanen 1999, Celest. Mech. Dyn. Astron. 74, 59; Rein & Tamayo 2015, MNRAS 452, 376). X and the G_k are
- * those of the step. Where kepler_careful.kern.h has solved it, X follows from the end of the step, mu X = eta_1 - eta_0
- * + beta h, sharpened by one step of Newton's.
+ * those of the step. Where kepler_careful.kern.h has solved it, X follows from the end of the step, mu X = eta_1 -
+ * eta_0 + beta h, sharpened by one step of Newton's.
  *
  * Operations a body: about 140.
  */

@@ -29,8 +29,10 @@ static const shoal_parameter hybrid_parameters[HYBRID_PARAMETERS] = {
                      "what is made by the equations of motion: the passage near the star, or (dearer, errors to the "
                      "tolerance) all of an orbit that has one"},
     [HYBRID_TOLERANCE] = {"tolerance", SHOAL_REAL, "", 1e-7, 1e-15, 1e-3, NULL,
-                          "of the substeps' error estimate, relative to the distance from the star"},
+                          "of the substeps' error estimate, relative to the distance from the star; default with "
+                          "megno: 1e-10, for tangent vectors err more than bodies"},
 };
+static const double hybrid_with_tangents[HYBRID_PARAMETERS] = {[HYBRID_TOLERANCE] = 1e-10};
 
 static const char *refuses(const double *p, const shoal_ensemble *ensemble, long system)
 {
@@ -101,6 +103,7 @@ const shoal_propagator shoal_propagator_hybrid = {
     .sets_aside = true,
     .tangent = true,
     .resolves_pericentre = hybrid_resolves,
+    .with_tangents = hybrid_with_tangents,
     .parameters = hybrid_parameters,
     .n_parameters = SHOAL_COUNT(hybrid_parameters),
     .refuses = hybrid_refuses,

@@ -325,6 +325,7 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
     NO_TEXT(shoal_study_text(NULL));
+    NOTHING(shoal_study_is_big(NULL));
     REFUSED(NULL, shoal_study_run(NULL, 0, NULL, NULL));
 
     REFUSED(NULL, shoal_result_open(NULL, "x.h5", &none));
@@ -826,6 +827,7 @@ static void check_parsed(shoal_context *context, const char *text)
     assert_ok(context, shoal_study_parse(context, text, "/somewhere/a.cfg", 1, overrides, &study));
     assert_string_equal(shoal_study_output(study), "x.h5");
     assert_non_null(strstr(shoal_study_text(study), "x.h5"));
+    assert_int_equal(shoal_study_is_big(study), 0);
     shoal_study_destroy(&study);
     assert_int_equal(shoal_study_parse(context, text, "/somewhere/a.cfg", 1, wrong, &study), SHOAL_E_INPUT);
     assert_non_null(strstr(shoal_context_message(context), "t_end"));

@@ -232,6 +232,13 @@ for start in '' run.t_start=40; do
     refused 2 "run.t_start = 0, to count anew: the states in system.file are of different times" run ends.cfg $start
 done
 run 0 run ends.cfg run.t_start=0 run.t_end=0.1 --quiet
+# time 0 is then that of the states, which the epoch of the table is not
+sed '1i # epoch: BJD 2454990' ends.csv >dated.csv
+dated=(ends.cfg --quiet --force 'system.file="dated.csv"' run.t_start=0 run.t_end=0.1)
+refused 2 'expected the time of the states, or none: time 0 of system.file is "BJD 2454990"' run "${dated[@]}" \
+    'epoch="BJD 2454990"'
+run 0 run "${dated[@]}"
+run 0 run "${dated[@]}" 'epoch="BJD 2456490"'
 # the ends of run.orbits differ by roundings, which is no difference
 cat >rounded.cfg <<'END'
 system = { bodies = ( { name = "a"; m = 1.0; }, { name = "b"; m = 1e-5; a = 1.0; } ); };
@@ -243,6 +250,17 @@ integrator = { name = "mvs"; steps_per_orbit = 20; };
 run = { orbits = 100.0; };
 END
 run 0 run rounded.cfg --quiet
+# tangent vectors that err far more than their bodies
+while IFS='|' read -r integrator said; do
+    run 0 run rounded.cfg --quiet --no-plot sample.count=1 run.orbits=2 'monitors=({name="megno";})' \
+        "integrator={$integrator}" 'output.file="megno.h5"' --force
+    case $err in $said) ;; *) wrong "$integrator: $err" ;; esac
+done <<'END'
+name="hybrid";dt=0.05;|
+name="hybrid";dt=0.05;tolerance=1e-9;|
+name="hybrid";dt=0.05;tolerance=1e-8;|shoal: warning: megno: with tolerance = 1e-08 tangent vectors of hybrid err*
+name="hermite4_adaptive";|shoal: warning: megno: tangent vectors of hermite4_adaptive err*
+END
 run 0 convert rounded.h5 rounded.csv
 [[ $err != *"at times from"* ]] && grep -q '^# time: 100[.]0' rounded.csv || wrong "time: $err"
 run 0 query scattering.h5 --events

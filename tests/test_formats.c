@@ -287,6 +287,49 @@ static void exoplanet_flags(void **state)
     shoal_table_release(&table);
 }
 
+/* As the archive has it by default: letters are in names, no columns of flags; rows that cannot be or are not the
+ * default ones are left out with a word, and stop nobody who asks for another host. */
+static void exoplanets_as_downloaded(void **state)
+{
+    const fixture *at = *state;
+    static const char text[] = "pl_name,hostname,default_flag,pl_orbper,pl_bmassj,pl_bmassjlim,pl_bmasse,pl_orbeccen,"
+                               "pl_tranmid,pl_tranmid_systemref,pl_orbtper_systemref,st_mass\n"
+                               "A b,A,1,10,3,1,953,0.1,2455000,HJD,BJD,1\n"
+                               "A c,A,0,30,1,0,,0.1,,,,1\n"
+                               "KOI-1.01,KOI-1,1,30,1,0,,0.1,2455000,BJD-TDB,JD,1\n"
+                               "KOI-1.02,KOI-1,1,50,1,0,,-0.011,,,,1\n"
+                               "KOI-1.02,KOI-1,0,50,1,0,,0,,,,1\n"
+                               "Star B d,Other,1,50,1,0,,0,,,,1\n";
+    static const char *const expected[] = {
+        "no column cb_flag: planets of two stars are taken for those of one\n",
+        "A b: pl_bmassj = 3 is an upper limit: left out\nA b: pl_bmasse = 953 is an upper limit: left out\n",
+        "A b: assumed mass = 0 pl_orblper = 90 pl_orbincl = 90 HJD = BJD-TDB\n",
+        "A c: left out, for none of its rows is the default one (default_flag)\n",
+        "KOI-1 02: left out: ",
+        ":5: pl_orbeccen = -0.011: expected a number from 0 to below 1, or nothing\n",
+        "KOI-1 01: assumed pl_orblper = 90 pl_orbincl = 90\n",
+        "Other d: assumed",
+    };
+    shoal_convert_options options = defaults(NULL);
+    shoal_table table;
+    char *notes;
+    spill(at->path, text, sizeof text - 1);
+    must_read(at->context, 1, (const char *[]){at->path}, NULL, &table, &notes);
+    assert_int_equal(table.n_systems, 3);
+    for (int i = 0; i < SHOAL_COUNT(expected); i++)
+        if (!strstr(notes, expected[i]))
+            fail_msg("expected %s in\n%s", expected[i], notes);
+    assert_null(strstr(notes, "limits are taken"));
+    free(notes);
+    shoal_table_release(&table);
+    options.host = "A";
+    must_read(at->context, 1, (const char *[]){at->path}, &options, &table, NULL);
+    shoal_table_release(&table);
+    options.host = "KOI-1";
+    assert_int_equal(read_files(at->context, 1, (const char *[]){at->path}, &options, &table, NULL), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(at->context), "pl_orbeccen = -0.011: expected a number from 0 to"));
+}
+
 /* The numbers in the files, by date and by form; masses by GM and by hand. */
 static void horizons(void **state)
 {
@@ -642,7 +685,8 @@ static const struct {
      ":9: name = B: expected a name that no other"},
     {MERCURY "Cartesian\nepoch = 0\n ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG\n1 2 3 4 5 6\n" BODY,
      ": expected a name of at most 31"},
-    {"# x\nhostname,pl_letter\n", ":2: expected the columns hostname, pl_letter, and pl_orbper or pl_orbsmax"},
+    {"# x\nhostname,pl_letter\n",
+     ":2: expected the columns hostname, pl_letter or pl_name, and pl_orbper or pl_orbsmax"},
     {ARCHIVE "A,b,1,1,1\n", ":2: expected 6 cells, found 5"},
     {ARCHIVE "A,b,0,1,1,0\n", ":2: st_mass = 0: expected a number > 0, or nothing"},
     {ARCHIVE "A,b,1,-1,1,0\n", ":2: pl_bmassj = -1: expected a number >= 0"},
@@ -1064,6 +1108,7 @@ int main(void)
         TEST(horizons_centres),
         TEST(mercury_comets),
         TEST(exoplanet_flags),
+        TEST(exoplanets_as_downloaded),
         TEST(round_trips),
         TEST(tables_are_whole),
         TEST(wrong_files_are_refused),

@@ -118,6 +118,8 @@ uint32_t shoal_crc32c(uint32_t crc, const void *bytes, size_t n);
 
 /* Whether path is there and a device, a pipe or a folder: a rename would replace the former two by a file. */
 bool shoal_not_a_file(const char *path);
+/* Whether both names are there and of one file. */
+bool shoal_same_file(const char *a, const char *b);
 /* Open a file to read. What is none (a pipe, a device, a folder) is refused, since reading it may never end. */
 shoal_status shoal_file_open(shoal_context *context, const char *path, FILE **in);
 /* Write all of it to an open file, whatever interrupts. */

@@ -22,6 +22,12 @@ bool shoal_not_a_file(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
+bool shoal_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 shoal_status shoal_file_open(shoal_context *context, const char *path, FILE **in)
 {
     struct stat about;

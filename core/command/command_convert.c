@@ -347,6 +347,11 @@ static int check_options(shoal_context *context, const convert_options *options,
     if ((*format)->units && options->units) {
         return usage_error("convert: --units: the format %s has its own: %s", (*format)->name, (*format)->units);
     }
+    for (int i = 0; i < options->files.n - 1; ++i) {
+        if (shoal_same_file(options->files.name[i], file)) {
+            return usage_error("convert: %s: expected another file than the input, which it would replace", file);
+        }
+    }
     return check_output("convert", file, options->force);
 }
 

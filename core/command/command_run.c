@@ -263,10 +263,40 @@ static void warn_of_masses(const shoal_study *study, FILE *out, const char *befo
     }
 }
 
+/* Tangent vectors that err far more than the bodies do. */
+static void warn_of_tangents(const shoal_study *study, FILE *out, const char *before)
+{
+    const shoal_options *options = &study->options;
+    const shoal_propagator *propagator = shoal_propagator_find(study->context, options->propagator);
+    bool follows = false;
+    for (int i = 0; i < options->n_monitors; ++i) {
+        follows |= strcmp(options->monitors[i].name, "megno") == 0;
+    }
+    if (!follows || !propagator) {
+        return;
+    }
+    if (strcmp(propagator->name, "hermite4_adaptive") == 0) {
+        fprintf(out,
+                "%smegno: tangent vectors of hermite4_adaptive err far more than its bodies, so that eccentric orbits "
+                "and moons may seem chaotic: compare with hermite6_adaptive or gauss_radau\n",
+                before);
+    }
+    for (int i = 0; i < options->n_settings; ++i) {
+        const shoal_setting *given = &options->settings[i];
+        if (strcmp(propagator->name, "hybrid") == 0 && strcmp(given->name, "tolerance") == 0 && given->value > 1e-9) {
+            fprintf(out,
+                    "%smegno: with tolerance = %g tangent vectors of hybrid err far more than its bodies, so that "
+                    "eccentric orbits and moons may seem chaotic: the default with megno is 1e-10\n",
+                    before, given->value);
+        }
+    }
+}
+
 void print_warnings(const shoal_study *study, FILE *out, const char *before)
 {
     warn_of_forces(study, out, before);
     warn_of_masses(study, out, before);
+    warn_of_tangents(study, out, before);
     if (study->findings.n_invalid > 0) {
         fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
                 study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,

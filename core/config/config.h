@@ -75,7 +75,7 @@ enum { SHOAL_KERNELS = 7 };
 #define SHOAL_DISTRIBUTION_LIST(X)                                                                                    \
     X(uniform, "from,to", "equal density between from and to")                                                        \
     X(log_uniform, "from,to", "equal density of the logarithm between from and to")                                   \
-    X(normal, "mean,sigma", "Gaussian; draws of an angle lie within a turn")                                          \
+    X(normal, "mean,sigma", "Gaussian")                                                                               \
     X(truncated_normal, "mean,sigma,from?,to?", "Gaussian above from, below to, or between both")                     \
     X(asymmetric_normal, "mode,plus,minus,from?,to?",                                                                 \
       "two halves of Gaussians that meet at the mode, of widths plus above and minus below it; within from..to")      \

@@ -64,9 +64,8 @@ static const shoal_cpu_kernels *find_in(const shoal_cpu_kernels *const *table, c
     for (int i = 0; table && table[i]; i++) {
         const shoal_cpu_kernels *c = table[i];
         bool fits = strcmp(c->arch, arch) == 0 && strcmp(c->propagator, choice->propagator->name) == 0 &&
-                    (c->n_bodies == 0 ||
-                     (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
-                      c->variational == choice->variational)) &&
+                    (c->n_bodies == 0 || (c->n_bodies == choice->n_bodies && choice->form == SHOAL_FORM_PAIRS &&
+                                          c->variational == choice->variational)) &&
                     (choice->lanes == 0 || c->lanes == choice->lanes) && c->use == use;
         if (fits && (!best || c->lanes > best->lanes || (c->lanes == best->lanes && c->n_bodies > best->n_bodies)))
             best = c;

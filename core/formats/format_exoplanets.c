@@ -4,10 +4,12 @@
  * planets in the order of their periods, Jacobi elements. Columns are found by their names in the header, after
  * comments with #:
  *
- *     hostname pl_letter            which body; default_flag: in `ps`, rows in which it is 0 are left out
+ *     hostname pl_letter            which body; without letters, the end of pl_name
+ *     default_flag                  in `ps`, rows in which it is 0 are left out; noted where a planet has no other
  *     cb_flag                       planets of two stars are left out: st_mass is that of one
  *     pl_controv_flag sy_snum       noted: planets that are in doubt, other stars
- *     pl_bmassprov pl_tsystemref    noted: masses that are m sin i or guessed, times that are no BJD in TDB
+ *     pl_bmassprov pl_tsystemref    noted: masses that are m sin i or guessed, times that are no BJD in TDB (in
+ *                                   `pscomppars` pl_orbtper_systemref and pl_tranmid_systemref)
  *     st_mass st_rad                Msun, Rsun                      (1 Msun, 0)
  *     pl_bmassj, else pl_bmasse     Mjup, Mearth                    (0)
  *     pl_radj, else pl_rade         Rjup, Rearth                    (0)
@@ -18,7 +20,9 @@
  *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
  *
  * In brackets: what is taken for an empty cell; what was taken is noted. A value that is a limit (pl_orbperlim = -1 or
- * 1 and so on) counts as an empty cell. A unit that a comment says (# COLUMN pl_orbper: ... [days]) must be this one.
+ * 1 and so on) counts as an empty cell; a limit of a mass or radius in Jupiter's is one in Earth's, too. A planet with a
+ * number that cannot be is left out, which is noted; with --host it is an error. A unit that a comment says (# COLUMN
+ * pl_orbper: ... [days]) must be this one.
  * Nodes are unknown and taken for 0: orbits are coplanar where the inclinations agree. x, y span the sky, +z points to
  * the observer; the argument is that of radial velocities (a transit is at f = 90 degrees - omega). The epoch, time 0,
  * is J2000 = BJD 2451545, or what is asked for.
@@ -35,7 +39,8 @@
 /* X(name, unit of length, unit of mass, otherwise); texts come first, then flags */
 /* clang-format off */
 #define COLUMN_LIST(X)                                                                                       \
-    X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(pl_bmassprov, 0, 0, NAN) X(pl_tsystemref, 0, 0, NAN)    \
+    X(hostname, 0, 0, NAN) X(pl_letter, 0, 0, NAN) X(pl_name, 0, 0, NAN) X(pl_bmassprov, 0, 0, NAN)          \
+    X(pl_tsystemref, 0, 0, NAN) X(pl_orbtper_systemref, 0, 0, NAN) X(pl_tranmid_systemref, 0, 0, NAN)        \
     X(default_flag, 0, 0, 1) X(cb_flag, 0, 0, 0) X(pl_controv_flag, 0, 0, 0) X(sy_snum, 0, 0, 1)             \
     X(st_mass, 0, "Msun", 1) X(st_rad, "Rsun", 0, 0) X(pl_bmassj, 0, "Mjup", 0) X(pl_bmasse, 0, "Mearth", 0) \
     X(pl_radj, "Rjup", 0, 0) X(pl_rade, "Rearth", 0, 0) X(pl_orbper, 0, 0, NAN) X(pl_orbsmax, "AU", 0, NAN)  \
@@ -62,6 +67,7 @@ typedef struct planet {
     char host[64], letter[SHOAL_NAME_SIZE], provenance[32], times[16];
     double value[COLUMNS];
     long line, order; /* order of its host in the file */
+    bool spare;       /* not its default row */
     double P;         /* that its order goes by */
 } planet;
 
@@ -72,12 +78,12 @@ typedef struct catalogue {
     double factor[COLUMNS];
     planet *planets;
     long n_planets, room;
+    char impossible[400]; /* what is wrong with the first planet that is left out for it */
 } catalogue;
 
 static bool exoplanets_is(const char *begin)
 {
-    const char *host = strstr(begin, "hostname"), *letter = strstr(begin, "pl_letter");
-    return host && letter;
+    return strstr(begin, "hostname") && (strstr(begin, "pl_letter") || strstr(begin, "pl_name"));
 }
 
 enum { MAX_CELLS = 2048 };
@@ -123,19 +129,32 @@ static shoal_status read_heading(catalogue *c, char *const cells[], int n)
                 c->limit[k] = i;
         }
     }
-    if (c->column[hostname] < 0 || c->column[pl_letter] < 0 || (c->column[pl_orbper] < 0 && c->column[pl_orbsmax] < 0))
+    if (c->column[hostname] < 0 || (c->column[pl_letter] < 0 && c->column[pl_name] < 0) ||
+        (c->column[pl_orbper] < 0 && c->column[pl_orbsmax] < 0))
         return shoal_fail(table->context, SHOAL_E_INPUT,
-                          "%s:%ld: expected the columns hostname, pl_letter, and pl_orbper or "
-                          "pl_orbsmax",
+                          "%s:%ld: expected the columns hostname, pl_letter or pl_name, and pl_orbper or pl_orbsmax",
                           table->path, table->line);
+    static const int twins[][2] = {
+        {pl_bmassj, pl_bmasse}, {pl_bmasse, pl_bmassj}, {pl_radj, pl_rade}, {pl_rade, pl_radj}};
+    for (int i = 0; i < SHOAL_COUNT(twins); i++)
+        if (c->limit[twins[i][0]] < 0)
+            c->limit[twins[i][0]] = c->limit[twins[i][1]];
+    bool limits = false;
+    for (int k = st_mass; k < COLUMNS; k++)
+        limits |= c->limit[k] >= 0;
+    if (!limits)
+        fputs("no columns of limits (pl_bmassjlim and so on): limits are taken for values\n", c->options->notes);
+    if (c->column[cb_flag] < 0)
+        fputs("no column cb_flag: planets of two stars are taken for those of one\n", c->options->notes);
     return SHOAL_OK;
 }
 
-/* A number of a row, NaN = an empty cell. */
-static shoal_status read_value(const catalogue *c, char *const cells[], int k, double *value)
+/* A number of a row, NaN = an empty cell. *impossible: one that cannot be, in a table of which not this host is asked. */
+static shoal_status read_value(catalogue *c, char *const cells[], int k, planet *p, bool *impossible)
 {
     const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];
     const bool flag = k <= pl_controv_flag, positive = k == st_mass || k == pl_orbper || k == pl_orbsmax;
+    double *value = &p->value[k];
     *value = NAN;
     if (!*cell)
         return SHOAL_OK;
@@ -145,10 +164,19 @@ static shoal_status read_value(const catalogue *c, char *const cells[], int k, d
                         : k == pl_orbincl  ? "a number from 0 to 180"
                         : k < pl_orbeccen  ? "a number >= 0"
                                            : "a number";
-    if (!shoal_number(cell, value) || (positive && *value <= 0) || (k <= pl_orbeccen && *value < 0) ||
+    const bool is_number = shoal_number(cell, value);
+    if (!is_number || (positive && *value <= 0) || (k <= pl_orbeccen && *value < 0) ||
         (k == pl_orbeccen && *value >= 1) || (k == pl_orbincl && (*value < 0 || *value > 180)) ||
-        (flag && *value != 0 && *value != 1))
-        return shoal_table_fail(c->table, columns[k].name, cell, "%s, or nothing", wants);
+        (flag && *value != 0 && *value != 1)) {
+        const shoal_status status = shoal_table_fail(c->table, columns[k].name, cell, "%s, or nothing", wants);
+        if (!is_number || flag || c->options->host)
+            return status;
+        const char *message = shoal_context_message(c->table->context);
+        fprintf(c->options->notes, "%s %s: left out: %s\n", p->host, p->letter, message);
+        if (!*c->impossible)
+            snprintf(c->impossible, sizeof c->impossible, "%s", message);
+        *impossible = true;
+    }
     *value *= c->factor[k];
     return SHOAL_OK;
 }
@@ -184,68 +212,125 @@ static const char *text_of(const catalogue *c, char *const cells[], int k)
     return c->column[k] < 0 ? "" : cells[c->column[k]];
 }
 
-/* A row that is wanted: names, limits, what is worth a note. */
-static shoal_status describe_planet(const catalogue *c, char *const cells[], planet *p, bool *wanted)
+/* The letter of a planet: that of its column, else what its name has behind the host's or in its last word. */
+static const char *letter_of(const catalogue *c, char *const cells[], const char *host)
 {
-    FILE *notes = c->options->notes;
-    const char *host = text_of(c, cells, hostname), *letter = text_of(c, cells, pl_letter);
-    *wanted = false;
+    if (c->column[pl_letter] >= 0)
+        return text_of(c, cells, pl_letter);
+    const char *name = text_of(c, cells, pl_name), *space = strrchr(name, ' ');
+    if (strncmp(name, host, strlen(host)) == 0) {
+        const char *rest = name + strlen(host);
+        rest += strspn(rest, " .");
+        if (*rest)
+            return rest;
+    }
+    return space ? space + 1 : name;
+}
+
+/* Host and letter of a row, ? where there is none. */
+static shoal_status name_planet(const catalogue *c, char *const cells[], planet *p)
+{
+    const char *host = text_of(c, cells, hostname), *letter = letter_of(c, cells, host);
     if (!*host || strlen(host) >= sizeof p->host)
         return shoal_table_fail(c->table, "hostname", host, "a name of at most %zu characters", sizeof p->host - 1);
     if (strlen(letter) >= sizeof p->letter)
         return shoal_table_fail(c->table, "pl_letter", letter, "at most %zu characters", sizeof p->letter - 1);
     strcpy(p->host, host);
     strcpy(p->letter, *letter ? letter : "?");
-    snprintf(p->provenance, sizeof p->provenance, "%s", text_of(c, cells, pl_bmassprov));
-    snprintf(p->times, sizeof p->times, "%s", text_of(c, cells, pl_tsystemref));
+    return SHOAL_OK;
+}
+
+/* A row that is wanted: its numbers, limits, what is worth a note. */
+static shoal_status describe_planet(catalogue *c, char *const cells[], planet *p, bool *wanted)
+{
+    FILE *notes = c->options->notes;
+    bool impossible = false;
+    shoal_status status = SHOAL_OK;
+    *wanted = false;
+    for (int k = cb_flag; k < COLUMNS && !status && !impossible; k++)
+        status = read_value(c, cells, k, p, &impossible);
+    if (status || impossible)
+        return status;
     if (p->value[cb_flag] == 1) {
-        fprintf(notes, "%s %s: left out, for it orbits two stars (cb_flag)\n", host, p->letter);
+        fprintf(notes, "%s %s: left out, for it orbits two stars (cb_flag)\n", p->host, p->letter);
         return SHOAL_OK;
     }
-    if (!*letter)
-        fprintf(notes, "%s: its planet in line %ld has no letter: called ?\n", host, p->line);
+    if (strcmp(p->letter, "?") == 0)
+        fprintf(notes, "%s: its planet in line %ld has no letter: called ?\n", p->host, p->line);
     if (p->value[pl_controv_flag] == 1)
-        fprintf(notes, "%s %s: is controversial (pl_controv_flag)\n", host, p->letter);
-    const shoal_status status = leave_out_limits(c, cells, p);
+        fprintf(notes, "%s %s: is controversial (pl_controv_flag)\n", p->host, p->letter);
+    status = leave_out_limits(c, cells, p);
+    const char *times = text_of(c, cells, isnan(p->value[pl_orbtper]) ? pl_tranmid_systemref : pl_orbtper_systemref);
+    snprintf(p->times, sizeof p->times, "%s", *times ? times : text_of(c, cells, pl_tsystemref));
+    snprintf(p->provenance, sizeof p->provenance, "%s", text_of(c, cells, pl_bmassprov));
     *wanted = !status && !(isnan(p->value[pl_orbper]) && isnan(p->value[pl_orbsmax]));
     if (!status && !*wanted)
-        fprintf(notes, "%s %s: left out, for it has neither pl_orbper nor pl_orbsmax\n", host, p->letter);
+        fprintf(notes, "%s %s: left out, for it has neither pl_orbper nor pl_orbsmax\n", p->host, p->letter);
     return status;
+}
+
+static shoal_status keep_planet(catalogue *c, const planet *p)
+{
+    if (c->n_planets == c->room) {
+        c->room = c->room ? 2 * c->room : 256;
+        planet *grown = realloc(c->planets, (size_t)c->room * sizeof *p);
+        if (!grown)
+            return shoal_table_no_memory(c->table);
+        c->planets = grown;
+    }
+    c->planets[c->n_planets++] = *p;
+    return SHOAL_OK;
 }
 
 static shoal_status read_planet(catalogue *c, char *const cells[], int n)
 {
     shoal_table *table = c->table;
     planet p = {.line = table->line, .order = c->n_planets};
-    shoal_status status = SHOAL_OK;
     bool wanted;
     if (n != c->n_cells)
         return shoal_fail(table->context, SHOAL_E_INPUT, "%s:%ld: expected %d cells, found %d", table->path,
                           table->line, c->n_cells, n);
-    for (int k = default_flag; k < COLUMNS && !status; k++)
-        status = read_value(c, cells, k, &p.value[k]);
-    if (status || p.value[default_flag] == 0 ||
-        (c->options->host && strcasecmp(c->options->host, cells[c->column[hostname]]) != 0))
+    shoal_status status = name_planet(c, cells, &p);
+    if (status || (c->options->host && strcasecmp(c->options->host, p.host) != 0) ||
+        (status = read_value(c, cells, default_flag, &p, &wanted)))
         return status;
-    if ((status = describe_planet(c, cells, &p, &wanted)) || !wanted)
+    p.spare = p.value[default_flag] == 0;
+    if (!p.spare && ((status = describe_planet(c, cells, &p, &wanted)) || !wanted))
         return status;
     for (long i = c->n_planets - 1; i >= 0; i--) {
         if (strcmp(c->planets[i].host, p.host) != 0)
             continue;
         p.order = c->planets[i].order;
-        if (strcmp(c->planets[i].letter, p.letter) == 0)
+        if (strcmp(c->planets[i].letter, p.letter) == 0 && !c->planets[i].spare && !p.spare)
             return shoal_table_fail(table, "pl_letter", p.letter, "each planet of %s once (it is in line %ld too)",
                                     p.host, c->planets[i].line);
     }
-    if (c->n_planets == c->room) {
-        c->room = c->room ? 2 * c->room : 256;
-        planet *grown = realloc(c->planets, (size_t)c->room * sizeof p);
-        if (!grown)
-            return shoal_table_no_memory(table);
-        c->planets = grown;
+    return keep_planet(c, &p);
+}
+
+static bool is_same(const planet *p, const planet *q)
+{
+    return strcmp(p->host, q->host) == 0 && strcmp(p->letter, q->letter) == 0;
+}
+
+/* Leaves out rows that are not the default ones; a planet that has no other is noted. */
+static void leave_out_spares(catalogue *c)
+{
+    long n_left = 0;
+    for (long i = 0; i < c->n_planets; i++) {
+        const planet *p = &c->planets[i];
+        bool known = !p->spare;
+        for (long step = 1; step < c->n_planets && !known; step++) /* its rows are near each other */
+            known = (i >= step && is_same(p, p - step)) ||
+                    (i + step < c->n_planets && !p[step].spare && is_same(p, p + step));
+        if (!known)
+            fprintf(c->options->notes, "%s %s: left out, for none of its rows is the default one (default_flag)\n",
+                    p->host, p->letter);
     }
-    c->planets[c->n_planets++] = p;
-    return SHOAL_OK;
+    for (long i = 0; i < c->n_planets; i++)
+        if (!c->planets[i].spare)
+            c->planets[n_left++] = c->planets[i];
+    c->n_planets = n_left;
 }
 
 /* By host in the order of the file, then by period. */
@@ -392,10 +477,15 @@ static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const
             status = c.n_cells ? read_planet(&c, cells, n) : read_heading(&c, cells, n);
     }
     status = shoal_lines_close(&lines, status);
+    if (!status)
+        leave_out_spares(&c);
     if (!status && c.n_planets == 0)
-        status = shoal_fail(table->context, SHOAL_E_INPUT,
-                            "%s: expected at least one planet%s%s, of one star and with a period or an axis", files[0],
-                            options->host ? " of " : "", options->host ? options->host : "");
+        status = *c.impossible
+                     ? shoal_fail(table->context, SHOAL_E_INPUT, "%s", c.impossible)
+                     : shoal_fail(table->context, SHOAL_E_INPUT,
+                                  "%s: expected at least one planet%s%s, of one star and with a period or an axis%s",
+                                  files[0], options->host ? " of " : "", options->host ? options->host : "",
+                                  c.column[default_flag] < 0 ? "" : ", in a row whose default_flag is not 0");
     if (!status)
         qsort(c.planets, (size_t)c.n_planets, sizeof *c.planets, by_orbit);
     for (long i = 0, n; i < c.n_planets && !status; i += n) {

@@ -308,6 +308,19 @@ static shoal_status place_watches(shoal_plan *plan, bool marks, int n_logs)
     return SHOAL_OK;
 }
 
+/* The propagator's defaults with tangent vectors. */
+static void use_tangent_defaults(shoal_plan *plan, const shoal_options *options)
+{
+    const shoal_propagator *propagator = plan->propagator;
+    for (int i = 0; propagator->with_tangents && i < propagator->n_parameters; i++) {
+        bool given = propagator->with_tangents[i] == 0;
+        for (int k = 0; k < options->n_settings; k++)
+            given |= strcmp(options->settings[k].name, propagator->parameters[i].name) == 0;
+        if (!given)
+            plan->args.propagator[i] = propagator->with_tangents[i];
+    }
+}
+
 shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *options)
 {
     int at[SHOAL_MAX_MONITORS], n_logs = 0;
@@ -345,6 +358,8 @@ shoal_status shoal_plan_choose_monitors(shoal_plan *plan, const shoal_options *o
     if (!status && plan->choice.variational && changes.of)
         status = shoal_refuse(plan->context, &plan->findings->fault, SHOAL_E_USAGE, changes,
                               "stop: a tangent vector does not outlive a change of bodies; use action = stop");
+    if (!status && plan->choice.variational)
+        use_tangent_defaults(plan, options);
     return status ? status : place_watches(plan, marks, n_logs);
 }
 

@@ -109,6 +109,8 @@ typedef struct shoal_propagator {
     bool newton_only;    /* it works without forces beside Newton's only */
     /* Whether a step h resolves a pericentre at distance q of an orbit about mu, long as it is; NULL: no. */
     bool (*resolves_pericentre)(const double *parameters, double mu, double h, double q);
+    /* [n_parameters] or NULL: defaults where a monitor follows tangent vectors; 0 = the same */
+    const double *with_tangents;
     const shoal_parameter *parameters;
     int n_parameters;
     shoal_refusal *refuses; /* systems to which it does not apply; NULL: it applies to all */

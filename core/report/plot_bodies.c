@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/report/plot.h"
 #include "core/report/report.h"
@@ -15,6 +16,7 @@
 typedef struct orbits {
     int n;                  /* bodies that are there */
     double low[2], high[2]; /* box of the ellipses drawn */
+    double axis[2][3];      /* horizontal and vertical direction of the picture */
     int *which;             /* [n_bodies] their indices */
     shoal_body *body;       /* [n_bodies] */
     shoal_orbit *orbit;     /* [n_bodies] lengths in the user's units; not of the first */
@@ -80,7 +82,7 @@ static void plot_bodies(FILE *script, const shoal_result *result, long system, c
 
 /* What the panels of elements hold. */
 typedef struct elements {
-    double least, most[3], earliest, latest; /* of a, of a e inc, of the time */
+    double least[3], most[3], earliest, latest; /* of a e inc, of the time */
     bool any_unbound;
 } elements;
 
@@ -110,7 +112,8 @@ static bool write_elements(FILE *script, const shoal_result *result, long system
             any_unbound |= !bound;
             found->earliest = fmin(found->earliest, time);
             found->latest = fmax(found->latest, time);
-            found->least = fmin(found->least, a);
+            found->least[0] = fmin(found->least[0], a);
+            found->least[2] = fmin(found->least[2], inc);
             found->most[0] = fmax(found->most[0], a);
             found->most[1] = fmax(found->most[1], fmin(orbit->e, MOST_E));
             found->most[2] = fmax(found->most[2], inc);
@@ -121,25 +124,45 @@ static bool write_elements(FILE *script, const shoal_result *result, long system
     return any_unbound;
 }
 
-/* The scale of panel q: that of a is logarithmic if it has to be; the others go from zero, with a few tics. */
+/* The scale of panel q: that of a is logarithmic if it has to be; the others go from zero, with a few tics, but not
+ * that of inclinations that are all large. */
 static void scale_elements(FILE *script, const elements *found, int q)
 {
-    const double most = found->most[q];
-    if (q > 0) {
+    const double least = found->least[q], most = found->most[q];
+    if (q == 2 && least > 0.5 * most) {
+        const double margin = fmax(0.06 * (most - least), 1e-3 * most);
+        fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [%.17g:%.17g]\n",
+                shoal_plot_step((most - least + 2 * margin) / 5), least - margin, most + margin);
+    } else if (q > 0) {
         fprintf(script, "unset logscale y\nset ytics %.17g\nset yrange [0:%.17g]\n", shoal_plot_step(most / 5),
                 most > 0 ? 1.06 * most : 1);
     } else if (most == 0) { /* nobody is bound */
         fputs("set yrange [0:1]\nunset ytics\n", script);
-    } else if (most > 5 * found->least) {
-        shoal_plot_few_decades(script, 'y', found->least, most);
+    } else if (most > 5 * least) {
+        shoal_plot_few_decades(script, 'y', least, most);
     }
+}
+
+#define ROW_MM 4 /* of a key */
+enum { KEY_CHARACTERS = 44 };
+
+/* How many of the bodies' names have room beside each other above a picture. */
+static int key_columns(const shoal_result *result, long system)
+{
+    size_t longest = 0;
+    for (int b = 1; b < result->n_live[system]; ++b) {
+        const size_t length = strlen(result->body_name[b]);
+        longest = length > longest ? length : longest;
+    }
+    const int columns = KEY_CHARACTERS / ((int)longest + 7);
+    return columns > 1 ? columns : 1;
 }
 
 shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *result, const shoal_plot_options *options,
                                  FILE *script)
 {
     static const char *const quantities[] = {"a", "e", "inc"};
-    elements found = {.least = INFINITY, .earliest = INFINITY, .latest = -INFINITY};
+    elements found = {.least = {INFINITY, 0, INFINITY}, .earliest = INFINITY, .latest = -INFINITY};
     char how[112];
     long system, n = 0;
     orbits o;
@@ -156,13 +179,17 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
     if (status != SHOAL_OK || (status = make_orbits(context, result, &o)) != SHOAL_OK) {
         return status;
     }
-    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 110);
+    const int columns = key_columns(result, system), rows = (result->n_live[system] - 2) / columns + 1;
+    const int height = 105 + ROW_MM * rows;
+    shoal_plot_begin(script, options, SHOAL_COLUMN_MM, height);
     for (int b = 1; b < result->n_live[system]; ++b) {
         o.unbound[b] = write_elements(script, result, system, b, &o, &found);
     }
-    fputs("set multiplot layout 3,1 margins 0.19,0.93,0.12,0.92 spacing 0,0.025\nset key above horizontal\n"
-          "set autoscale noextend\nset offsets 0,0,graph 0.06,graph 0.06\nset format y '%4g'\n",
-          script);
+    fprintf(script,
+            "set multiplot layout 3,1 margins 0.19,0.93,0.12,%.3f spacing 0,0.025\n"
+            "set key above horizontal maxcols %d\nset autoscale noextend\nset offsets 0,0,graph 0.06,graph 0.06\n"
+            "set format y '%%4g'\n",
+            1 - (4.5 + ROW_MM * rows) / height, columns);
     for (int q = 0; q < SHOAL_COUNT(found.most); ++q) {
         shoal_plot_label(script, 'y', quantities[q], q == 0 ? result->units.length_name : q == 2 ? "deg" : "");
         scale_elements(script, &found, q);
@@ -171,7 +198,8 @@ shoal_status shoal_plot_elements(shoal_context *context, const shoal_result *res
         if (q == 1 && found.any_unbound) {
             fputs("1 with lines dt 3 lc rgb 'black' notitle, \\\n  ", script);
         }
-        snprintf(how, sizeof how, "using %s:%d with lines", axis.of, q + 2);
+        snprintf(how, sizeof how, "using %s:%d with %s", axis.of, q + 2,
+                 found.earliest < found.latest ? "lines" : "points pt 7");
         plot_bodies(script, result, system, "b", how, q == 0 ? o.unbound : NULL);
         fputc('\n', script);
     }
@@ -185,7 +213,34 @@ static bool is_ellipse(const shoal_orbit *orbit)
     return orbit->e < 1 && isfinite(orbit->a);
 }
 
-/* The ellipses of a state's bound orbits, projected on the reference plane, and where on them the bodies are, as
+/* Whether the orbits of a state are seen from their own mean pole, since that of the reference plane is more than 60
+ * degrees off, as of transits: then the axes of the picture are the node, and what is perpendicular to it. */
+static bool see_from_their_pole(const shoal_result *result, long system, const double *state, orbits *o)
+{
+    double pole[3] = {0}; /* the sum of the poles of the bound orbits */
+    memcpy(o->axis, (double[2][3]){{1, 0, 0}, {0, 1, 0}}, sizeof o->axis);
+    for (int i = 1; read_orbits(result, system, state, o) && i < o->n; ++i) {
+        const shoal_orbit *orbit = &o->orbit[i];
+        if (is_ellipse(orbit)) {
+            pole[0] += sin(orbit->inc) * sin(orbit->Omega);
+            pole[1] -= sin(orbit->inc) * cos(orbit->Omega);
+            pole[2] += cos(orbit->inc);
+        }
+    }
+    const double flat = hypot(pole[0], pole[1]), length = hypot(flat, pole[2]);
+    if (!(flat > sqrt(0.75) * length)) {
+        return false;
+    }
+    const double node[3] = {-pole[1] / flat, pole[0] / flat, 0},
+                 n[3] = {pole[0] / length, pole[1] / length, pole[2] / length};
+    const double up[3] = {n[1] * node[2] - n[2] * node[1], n[2] * node[0] - n[0] * node[2],
+                          n[0] * node[1] - n[1] * node[0]};
+    memcpy(o->axis[0], node, sizeof node);
+    memcpy(o->axis[1], up, sizeof up);
+    return true;
+}
+
+/* The ellipses of a state's bound orbits, projected on the plane of the picture, and where on them the bodies are, as
  * data $PREFIX1, ...; returns how many there are. The unbound are left out, and noted if there are others. */
 static int write_ellipses(FILE *script, const shoal_result *result, long system, const double *state,
                           const char *prefix, orbits *o)
@@ -205,10 +260,11 @@ static int write_ellipses(FILE *script, const shoal_result *result, long system,
                 const double E = 2 * M_PI * k / ELLIPSE_POINTS - M_PI;
                 at.f = k < 0 ? o->orbit[i].f : shoal_true_anomaly(at.e, E - at.e * sin(E));
                 if (shoal_orbit_to_state(NULL, 1, &at, place) == SHOAL_OK) {
-                    fprintf(script, "%.17g %.17g\n%s", place[0], place[1], k < 0 ? "\n\n" : "");
                     for (int q = 0; q < 2; ++q) {
-                        o->low[q] = fmin(o->low[q], place[q]);
-                        o->high[q] = fmax(o->high[q], place[q]);
+                        const double *u = o->axis[q], at_q = u[0] * place[0] + u[1] * place[1] + u[2] * place[2];
+                        fprintf(script, "%.17g%s", at_q, q == 0 ? " " : k < 0 ? "\n\n\n" : "\n");
+                        o->low[q] = fmin(o->low[q], at_q);
+                        o->high[q] = fmax(o->high[q], at_q);
                     }
                 }
             }
@@ -236,6 +292,7 @@ shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *resul
         return status;
     }
     shoal_plot_begin(script, options, SHOAL_COLUMN_MM, 85);
+    const bool own = see_from_their_pole(result, system, result->initial + (size_t)system * size, &o);
     const int n = write_ellipses(script, result, system, result->initial + (size_t)system * size, "initial", &o);
     const int n_final = write_ellipses(script, result, system, result->final + (size_t)system * size, "final", &o);
     if (n + n_final == 0) {
@@ -243,8 +300,8 @@ shoal_status shoal_plot_orbits(shoal_context *context, const shoal_result *resul
         return shoal_fail(context, SHOAL_E_INPUT, "orbits: system %lld has no bound orbits",
                           (long long)result->id[system]);
     }
-    shoal_plot_label(script, 'x', "x", result->units.length_name);
-    shoal_plot_label(script, 'y', "y", result->units.length_name);
+    shoal_plot_label(script, 'x', own ? "along the node" : "x", result->units.length_name);
+    shoal_plot_label(script, 'y', own ? "across it, seen from the orbits' pole" : "y", result->units.length_name);
     const double side = 1.08 * fmax(o.high[0] - o.low[0], o.high[1] - o.low[1]);
     for (int q = 0; q < 2; ++q) { /* a square */
         const double middle = 0.5 * (o.low[q] + o.high[q]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * plot_certify.c: a picture of a certified run (run.certify): which systems chaos, the step or the propagator decides,
- * over the first two swept columns, and beside it the times of the other runs against those of the run.
+ * over the first two swept columns as in a map, and beside it the times of the other runs against those of the run.
  *
  * Without a second swept column the time at which a system ended takes its place, without a first one its number.
  */
@@ -12,9 +12,16 @@
 
 enum { HEIGHT_MM = 72 };
 
+/* Of two swept columns the second is the horizontal axis, as in a map. */
+static int swept_of(const shoal_result *result, int axis)
+{
+    return result->n_swept > 1 ? 1 - axis : axis;
+}
+
 /* The horizontal or the vertical place of a system in the first panel. */
 static double place(const shoal_result *result, long system, int axis)
 {
+    axis = swept_of(result, axis);
     return axis < result->n_swept ? result->columns[axis].value[system]
            : axis == 0            ? (double)result->id[system]
                                   : result->t_stop[system];
@@ -22,15 +29,16 @@ static double place(const shoal_result *result, long system, int axis)
 
 static void name_axis(FILE *script, const shoal_result *result, int axis)
 {
-    const bool swept = axis < result->n_swept;
+    const int column = swept_of(result, axis);
+    const bool swept = column < result->n_swept;
     shoal_plot_label(script, axis ? 'y' : 'x',
-                     swept       ? result->columns[axis].name
+                     swept       ? result->columns[column].name
                      : axis == 0 ? "system"
                                  : "time",
-                     swept       ? result->columns[axis].unit
+                     swept       ? result->columns[column].unit
                      : axis == 0 ? ""
                                  : result->units.time_name);
-    if (axis < result->n_axes && result->axes[axis].logarithmic)
+    if (column < result->n_axes && result->axes[column].logarithmic)
         shoal_plot_logarithmic(script, axis ? 'y' : 'x');
 }
 

@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/study/study.h"
 #include "core/formats/table.h"
@@ -190,12 +189,6 @@ static shoal_status choose(shoal_study *study, shoal_extension *extension, const
     return status;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 /* Fill the rest of an opened study. */
 static shoal_status complete(shoal_study *study, const shoal_extend_options *options)
 {
@@ -208,7 +201,7 @@ static shoal_status complete(shoal_study *study, const shoal_extend_options *opt
     study->output = strdup(output);
     shoal_status status = chosen && study->output ? shoal_select_systems(context, extension->from, &of, chosen)
                                                   : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
-    extension->replaces = is_same_file(output, options->file);
+    extension->replaces = shoal_same_file(output, options->file);
     extension->anew = monitor_of_whole_run(study);
     if (!status)
         status = choose(study, extension, chosen, options);

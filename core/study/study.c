@@ -219,6 +219,11 @@ const char *shoal_study_text(const shoal_study *study)
     return study && study->config_text ? study->config_text : "";
 }
 
+int shoal_study_is_big(const shoal_study *study)
+{
+    return study && study->big;
+}
+
 void shoal_study_destroy(shoal_study **study)
 {
     if (!study || !*study)

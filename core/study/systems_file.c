@@ -10,9 +10,16 @@
 #include "core/formats/table.h"
 #include "core/study/study.h"
 
-/* The epoch of a table is that of its study, which must not name another one. */
-static shoal_status take_epoch(const shoal_config *config, const shoal_table *table, shoal_study *study)
+/* The epoch of a table is that of its study, which must not name another one; but not where the run counts anew. */
+static shoal_status take_epoch(const shoal_config *config, const shoal_table *table, bool goes_on, shoal_study *study)
 {
+    if (!goes_on && *study->epoch && *table->epoch && !shoal_epochs_differ(study->epoch, table->epoch))
+        return shoal_config_fail(config, shoal_config_lookup(config, "epoch"), NULL, NULL,
+                                 "the time of the states, or none: time 0 of system.file is \"%s\", and "
+                                 "run.t_start = 0 counts anew from its states, which are of another time",
+                                 table->epoch);
+    if (!goes_on)
+        return SHOAL_OK;
     if (shoal_epochs_differ(study->epoch, table->epoch))
         return shoal_config_fail(config, shoal_config_lookup(config, "epoch"), NULL, NULL,
                                  "\"%s\", as system.file has it", table->epoch);
@@ -63,7 +70,7 @@ shoal_status shoal_systems_read(const shoal_config *config, const char *path, sh
     const config_setting_t *file = shoal_config_lookup(config, "system.file");
     bool goes_on;
     if ((status = check_start(config, study, &table, &goes_on)) ||
-        (goes_on && (status = take_epoch(config, &table, study))))
+        (status = take_epoch(config, &table, goes_on, study)))
         goto fail;
     long n_systems = 0;
     if ((status = shoal_study_share(config, study, file, (double)table.n_systems, &n_systems)))

@@ -214,6 +214,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_study_destroy": (None, (_P,)),
     "shoal_study_output": (_S, (_P,)),
     "shoal_study_text": (_S, (_P,)),
+    "shoal_study_is_big": (_I, (_P,)),
     "shoal_study_run": (_I, (_P, _I, ProgressCallback, _P)),
     "shoal_model_create": (_I, (_P, _L, _P)),
     "shoal_model_destroy": (None, (_P,)),

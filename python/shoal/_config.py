@@ -116,14 +116,6 @@ class Recipe(NamedTuple):
             keeps=context,
         )
 
-    def is_big(self, context: Context) -> bool:
-        """Whether it is of one big system: then there is no group `system`, and the library names those that are."""
-        try:
-            self._replace(overrides=(*self.overrides, "system=0")).load(context)
-        except InputError as error:
-            return "keys model" in str(error)
-        return False
-
 
 def make_recipe(config: Config, overrides: Overrides, allow_plugins: bool) -> Recipe:
     if isinstance(config, Mapping):

@@ -71,6 +71,17 @@ def _names(many: Sequence[Any], counts: Sequence[int]) -> list[str] | None:
     return names
 
 
+def _check(i: int, simulation: Any) -> None:
+    """Refuse what bodies alone do not say: other forces, a box."""
+    for name in ("additional_forces", "pre_timestep_modifications", "post_timestep_modifications"):
+        if getattr(simulation, f"_{name}", None):
+            raise InputError(f"simulation {i} has {name}, which its bodies do not bring along: give `forces`")
+    if float(simulation.softening) != 0:
+        raise InputError(f"simulation {i} has a softening of {simulation.softening}: there is none here")
+    if simulation.boundary != "none":
+        raise InputError(f"simulation {i} has the boundary {simulation.boundary!r}: space has no walls here")
+
+
 def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
     if isinstance(simulations, (str, os.PathLike)):
         import rebound
@@ -89,6 +100,7 @@ def read(cls: type[Ensemble], simulations: Any) -> Ensemble:
         m, r = np.empty(int(simulation.N)), np.empty(int(simulation.N))
         xyz, vxvyvz = np.empty((len(m), 3)), np.empty((len(m), 3))
         simulation.serialize_particle_data(m=m, r=r, xyz=xyz, vxvyvz=vxvyvz)
+        _check(i, simulation)
         active = int(simulation.N_active)
         if 0 < active < n and m[active:n].any():
             raise InputError(f"simulation {i}: a test particle (beyond N_active) has a mass, and would attract others")

@@ -30,6 +30,7 @@ def _outcome_names() -> list[str]:
 
 OUTCOMES = _outcome_names()
 _UNKNOWN = len(OUTCOMES)
+GOES_ON = [OUTCOMES.index("running"), OUTCOMES.index("survived")]
 
 
 def categorical(codes: npt.NDArray[Any]) -> Any:
@@ -52,6 +53,22 @@ def frame_of(columns: dict[str, Any]) -> Any:
     return pd.DataFrame(columns, copy=False)
 
 
+def _is_log(x: Array) -> bool:
+    """Whether values are spaced evenly in their logarithms, and not in themselves."""
+    if len(x) < 3 or np.min(x) <= 0:
+        return False
+    steps, factors = np.diff(x), np.diff(np.log(x))
+    return np.allclose(factors, factors[0], rtol=1e-6) and not np.allclose(steps, steps[0], rtol=1e-6)
+
+
+def _edges(x: Array, log: bool) -> Array:
+    """Of sorted values the edges of cells, half-way between them."""
+    y = np.log(x) if log else np.asarray(x)
+    half = np.diff(y) / 2 if len(y) > 1 else np.array([0.5])
+    edges = np.concatenate([y[:1] - half[:1], y[:-1] + half[: len(y) - 1], y[-1:] + half[-1:]])
+    return np.exp(edges) if log else edges
+
+
 class Map:
     """A column over the grid of a sweep.
 
@@ -62,10 +79,24 @@ class Map:
         One axis a swept parameter, in the order of `axes`.
     axes : dict of str to ndarray
         The swept parameters and their values.
+    units : dict of str to str
+        Those of the swept parameters.
+    ended : ndarray of bool
+        The systems that ended before the run did, where their values are those up to their end.
     """
 
-    def __init__(self, name: str, unit: str, values: Array, axes: dict[str, Array]) -> None:
+    def __init__(
+        self,
+        name: str,
+        unit: str,
+        values: Array,
+        axes: dict[str, Array],
+        units: dict[str, str] | None = None,
+        ended: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self.name, self.unit, self.values, self.axes = name, unit, values, axes
+        self.units: dict[str, str] = units or {}
+        self.ended: npt.NDArray[np.bool_] = np.zeros(values.shape, bool) if ended is None else ended
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
@@ -73,12 +104,14 @@ class Map:
     def __repr__(self) -> str:
         return f"<shoal.Map of {self.name} over {' x '.join(f'{name}[{len(x)}]' for name, x in self.axes.items())}>"
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw it: a line of one axis, a picture of two.
+    def plot(self, ax: Any = None, *, ended: str | None = "tab:orange", **options: Any) -> Any:
+        """Draw it: a line of one axis, a picture of two. An axis with even factors is logarithmic.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
+        ended : colour or None
+            That of systems that ended before the run did; None draws their values.
         **options
             For ``plot`` or ``pcolormesh``.
 
@@ -92,18 +125,37 @@ class Map:
             raise InputError(f"a map of {len(self.axes)} axes: a picture has one or two")
         if ax is None:
             ax = plt.subplots(layout="constrained")[1]
-        label = f"{self.name} [{self.unit}]" if self.unit else self.name
-        names = list(self.axes)
+        names, values, gone = list(self.axes), np.asarray(self.values, dtype=float), self.ended
+        order = [np.argsort(self.axes[name], kind="stable") for name in names]
+        values, gone = values[np.ix_(*order)], gone[np.ix_(*order)]
+        x = [np.asarray(self.axes[name])[at] for name, at in zip(names, order, strict=True)]
+        kept = values if ended is None else np.where(gone, np.nan, values)
+        label = _label(self.name, self.unit)
+        labels = [_label(name, self.units.get(name, "")) for name in names]
         if len(names) == 1:
-            ax.plot(self.axes[names[0]], self.values, **options)
-            ax.set_xlabel(names[0])
-            ax.set_ylabel(label)
+            ax.plot(x[0], kept, **options)
+            if ended is not None and gone.any():
+                ax.plot(x[0][gone], values[gone], ".", color=ended, label="ended")
+                ax.legend()
+            ax.set(xlabel=labels[0], ylabel=label, xscale="log" if _is_log(x[0]) else "linear")
         else:
-            picture = ax.pcolormesh(self.axes[names[1]], self.axes[names[0]], self.values, **options)
-            ax.set_xlabel(names[1])
-            ax.set_ylabel(names[0])
+            edges = [_edges(at, _is_log(at)) for at in x]
+            picture = ax.pcolormesh(edges[1], edges[0], kept, **options)
+            if ended is not None and gone.any():
+                from matplotlib.colors import ListedColormap
+                from matplotlib.patches import Patch
+
+                over = np.where(gone, 0.0, np.nan)
+                ax.pcolormesh(edges[1], edges[0], over, cmap=ListedColormap([ended]))
+                ax.legend(handles=[Patch(color=ended, label="ended")], loc="lower left", bbox_to_anchor=(0, 1))
+            ax.set(xlabel=labels[1], ylabel=labels[0])
+            ax.set(xscale="log" if _is_log(x[1]) else "linear", yscale="log" if _is_log(x[0]) else "linear")
             ax.figure.colorbar(picture, ax=ax, label=label)
         return ax.figure
+
+
+def _label(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
 
 
 class Result(abc.ABC):
@@ -225,7 +277,12 @@ class Result(abc.ABC):
         axes = self.sweep
         if not axes:
             raise InputError("there is no grid: the config has no sweep, or this is a part of its systems")
-        return Map(column, self.describe(column)[0], self[column].reshape([len(x) for x in axes.values()]), axes)
+        shape = [len(x) for x in axes.values()]
+        ended = ~np.isin(self["outcome"].astype(np.int64), GOES_ON).reshape(shape)
+        if column in axes or column in ("outcome", "t_stop", "dE_final", "steps"):
+            ended = np.zeros_like(ended)  # these mean something for all systems
+        units = {name: self.describe(name)[0] for name in axes}
+        return Map(column, self.describe(column)[0], self[column].reshape(shape), axes, units, ended)
 
     def xarray(self) -> Any:
         """Everything as an ``xarray.Dataset``.

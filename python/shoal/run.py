@@ -30,10 +30,9 @@ from ._config import Config, Overrides, Recipe, make_recipe
 from ._progress import Watch
 from ._units import Array, Units, plain_setting
 from .ensemble import Ensemble, Made
-from .result import OUTCOMES, FileResult, RunResult
+from .result import GOES_ON, FileResult, RunResult
 
 Plug = str | Mapping[str, Any]
-GOES_ON = [OUTCOMES.index("running"), OUTCOMES.index("survived")]
 SLICE_SECONDS = 0.3
 
 
@@ -300,14 +299,13 @@ class Study:
             Of a config with the group ``model``, one big system: ``shoal run`` runs it.
         """
         context = self._context
-        with context.lock:
-            if self._recipe.is_big(context):
+        with Watch(progress, os.path.basename(self.output)) as watch, context.lock:
+            study = self._recipe.load(context)
+            if C.shoal_study_is_big(study.address):
                 raise UnsupportedError(
                     f"{self._recipe.path}: one big system, whose result is for the program: "
                     "shoal run, shoal query, shoal plot, shoal convert"
                 )
-        with Watch(progress, os.path.basename(self.output)) as watch, context.lock:
-            study = self._recipe.load(context)
 
             def look(given: Any, user: Any) -> int:
                 watch.show(given.contents.fraction)

@@ -388,6 +388,18 @@ def test_rebound_both_ways(tmp_path):
     sim.N_active = 1
     with pytest.raises(shoal.InputError, match="test particle"):
         shoal.Ensemble.from_rebound(sim)
+    # what bodies alone do not say
+    for name, value in (
+        ("softening", 0.1),
+        ("boundary", "periodic"),
+        ("additional_forces", lambda _: None),
+        ("post_timestep_modifications", lambda _: None),
+    ):
+        more = rebound.Simulation()
+        more.add(m=1.0)
+        setattr(more, name, value)
+        with pytest.raises(shoal.InputError, match=name):
+            shoal.Ensemble.from_rebound(more)
     # the particles of variational equations are none of the bodies
     plain = rebound.Simulation()
     plain.add(m=1.0)

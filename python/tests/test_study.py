@@ -66,7 +66,35 @@ def test_pictures_tables_and_datasets(config):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     figure = result.map("megno").plot(vmin=1.5, vmax=2.5)
-    assert figure.axes[0].get_xlabel() == "c.a" and len(figure.axes) == 2
+    assert figure.axes[0].get_xlabel() == "c.a [AU]" and len(figure.axes) == 2
+
+
+def test_pictures_show_what_ended_and_odd_axes(config):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    config["sweep"] = [
+        {"body": "c", "parameter": "e", "values": [0.0, 0.3, 0.05]},
+        {"body": "c", "parameter": "a", "from": 1.05, "to": 40.0, "count": 4, "scale": "log"},
+    ]
+    config["monitors"].append({"name": "stop_on_encounter"})
+    result = shoal.Study(config).run()
+    shown = result.map("megno")
+    assert (shown.ended.ravel() == (result.outcome != "survived")).all() and 0 < shown.ended.sum() < 12
+    assert not result.map("t_stop").ended.any()
+    axes = shown.plot().axes[0]
+    values, over = (mesh.get_array() for mesh in axes.collections)
+    order = [0, 2, 1]  # of the eccentricities
+    assert (np.ma.getmaskarray(values) == shown.ended[order]).all()
+    assert (np.ma.getmaskarray(over) == ~shown.ended[order]).all()
+    assert axes.get_xscale() == "log" and axes.get_yscale() == "linear"
+    edges = axes.collections[0].get_coordinates()
+    assert np.allclose(edges[0, 1:-1, 0] ** 2, result.sweep["c.a"][:-1] * result.sweep["c.a"][1:])
+    assert np.allclose(edges[:, 0, 1], [-0.025, 0.025, 0.175, 0.425])
+    assert not np.ma.getmaskarray(shown.plot(ended=None).axes[0].collections[0].get_array()).any()
+    config["sweep"] = config["sweep"][1:]
+    line = shoal.Study(config, {"output.file": config["output"]["file"] + "2"}).run().map("megno")
+    drawn = line.plot().axes[0].lines
+    assert (np.isnan(drawn[0].get_ydata()) == line.ended).all() and len(drawn[1].get_xdata()) == line.ended.sum()
 
 
 def test_the_same_systems_in_arrays(config):

@@ -20,8 +20,8 @@
  *     pl_orbtper, else pl_tranmid   BJD of pericentre, of transit   (in pericentre at the epoch)
  *
  * In brackets: what is taken for an empty cell; what was taken is noted. A value that is a limit (pl_orbperlim = -1 or
- * 1 and so on) counts as an empty cell; a limit of a mass or radius in Jupiter's is one in Earth's, too. A planet with a
- * number that cannot be is left out, which is noted; with --host it is an error. A unit that a comment says (# COLUMN
+ * 1 and so on) counts as an empty cell; a limit of a mass or radius in Jupiter's is one in Earth's, too. A planet with
+ * a number that cannot be is left out, which is noted; with --host it is an error. A unit that a comment says (# COLUMN
  * pl_orbper: ... [days]) must be this one.
  * Nodes are unknown and taken for 0: orbits are coplanar where the inclinations agree. x, y span the sky, +z points to
  * the observer; the argument is that of radial velocities (a transit is at f = 90 degrees - omega). The epoch, time 0,
@@ -149,7 +149,7 @@ static shoal_status read_heading(catalogue *c, char *const cells[], int n)
     return SHOAL_OK;
 }
 
-/* A number of a row, NaN = an empty cell. *impossible: one that cannot be, in a table of which not this host is asked. */
+/* A number of a row, NaN = an empty cell. *impossible: it cannot be, which without --host is noted alone. */
 static shoal_status read_value(catalogue *c, char *const cells[], int k, planet *p, bool *impossible)
 {
     const char *cell = c->column[k] < 0 ? "" : cells[c->column[k]];

@@ -250,6 +250,14 @@ integrator = { name = "mvs"; steps_per_orbit = 20; };
 run = { orbits = 100.0; };
 END
 run 0 run rounded.cfg --quiet
+# a transit on a Julian day, and a run from day 0
+sed 's/a = 1.0; }/a = 1.0; T0 = 2456905.8; }/; /^sample/,/^};/d; s/^run.*/run = { t_end = 9.0; };/
+    1i units = { length = "AU"; mass = "Msun"; time = "day"; };' rounded.cfg >day_zero.cfg
+run 0 run day_zero.cfg --quiet --no-plot
+case $err in "shoal: warning: the place of 'b' is that of the time 2456905.8 day, and the run begins 6727 years "*) ;;
+    *) wrong "no warning: $err" ;; esac
+run 0 run day_zero.cfg --quiet --no-plot --force run.t_start=2456900 run.t_end=2456909
+[ -z "$err" ] || wrong "a warning of a date: $err"
 # tangent vectors that err far more than their bodies
 while IFS='|' read -r integrator said; do
     run 0 run rounded.cfg --quiet --no-plot sample.count=1 run.orbits=2 'monitors=({name="megno";})' \

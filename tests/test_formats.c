@@ -309,6 +309,7 @@ static void exoplanets_as_downloaded(void **state)
         ":5: pl_orbeccen = -0.011: expected a number from 0 to below 1, or nothing\n",
         "KOI-1 01: assumed pl_orblper = 90 pl_orbincl = 90\n",
         "Other d: assumed",
+        "of several hosts, planets are called planet1,",
     };
     shoal_convert_options options = defaults(NULL);
     shoal_table table;

@@ -297,6 +297,14 @@ void print_warnings(const shoal_study *study, FILE *out, const char *before)
     warn_of_forces(study, out, before);
     warn_of_masses(study, out, before);
     warn_of_tangents(study, out, before);
+    if (study->far_body > 0) {
+        const double unit = study->units.time;
+        fprintf(out,
+                "%sthe place of '%s' is that of the time %.9g %s, and the run begins %.0f years from there, at "
+                "run.t_start = %.9g: both are times of one clock\n",
+                before, study->body_name[study->far_body], study->far_time / unit, study->units.time_name,
+                fabs(study->far_time - study->t_start) / (2 * M_PI), study->t_start / unit);
+    }
     if (study->findings.n_invalid > 0) {
         fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
                 study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,

@@ -301,6 +301,8 @@ static shoal_status read_planet(catalogue *c, char *const cells[], int n)
         if (strcmp(c->planets[i].host, p.host) != 0)
             continue;
         p.order = c->planets[i].order;
+        if (p.spare)
+            break;
         if (strcmp(c->planets[i].letter, p.letter) == 0 && !c->planets[i].spare && !p.spare)
             return shoal_table_fail(table, "pl_letter", p.letter, "each planet of %s once (it is in line %ld too)",
                                     p.host, c->planets[i].line);
@@ -493,6 +495,10 @@ static shoal_status exoplanets_read(shoal_table *table, int n_files, char *const
             continue;
         status = add_system(&c, &c.planets[i], (int)n, n == c.n_planets);
     }
+    if (!status && table->n_systems > 1)
+        fputs(
+            "of several hosts, planets are called planet1, planet2 and so on by their periods; --host keeps letters\n",
+            options->notes);
     snprintf(table->epoch, sizeof table->epoch, "BJD %s",
              shoal_number_print(number, isnan(options->epoch) ? 2451545.0 : options->epoch));
     free(c.planets);

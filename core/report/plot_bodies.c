@@ -219,7 +219,8 @@ static bool see_from_their_pole(const shoal_result *result, long system, const d
 {
     double pole[3] = {0}; /* the sum of the poles of the bound orbits */
     memcpy(o->axis, (double[2][3]){{1, 0, 0}, {0, 1, 0}}, sizeof o->axis);
-    for (int i = 1; read_orbits(result, system, state, o) && i < o->n; ++i) {
+    const int n = read_orbits(result, system, state, o) ? o->n : 0;
+    for (int i = 1; i < n; ++i) {
         const shoal_orbit *orbit = &o->orbit[i];
         if (is_ellipse(orbit)) {
             pole[0] += sin(orbit->inc) * sin(orbit->Omega);
@@ -232,9 +233,7 @@ static bool see_from_their_pole(const shoal_result *result, long system, const d
         return false;
     }
     const double node[3] = {-pole[1] / flat, pole[0] / flat, 0},
-                 n[3] = {pole[0] / length, pole[1] / length, pole[2] / length};
-    const double up[3] = {n[1] * node[2] - n[2] * node[1], n[2] * node[0] - n[0] * node[2],
-                          n[0] * node[1] - n[1] * node[0]};
+                 up[3] = {-pole[2] * node[1] / length, pole[2] * node[0] / length, flat / length};
     memcpy(o->axis[0], node, sizeof node);
     memcpy(o->axis[1], up, sizeof up);
     return true;

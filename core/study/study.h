@@ -174,6 +174,8 @@ struct shoal_study {
     struct shoal_big_study *big;
     /* the systems */
     shoal_ensemble *ensemble;
+    int far_body; /* one whose place is given for a time centuries from t_start, 0 = none; and that time */
+    double far_time;
     char stands_in[200]; /* why no system is possible, so that later draws stand in, for a likelihood alone; or "" */
     long n_rows_drawn, n_rows; /* of a CSV in sample.file: its first ones are drawn; 0: there is none */
     struct shoal_table *given; /* borrowed, NULL = none: receives the possible systems in inner units, in the frame of

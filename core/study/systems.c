@@ -611,6 +611,21 @@ static shoal_status make_bodies(builder *b, const char **reason)
                                                          &b->eases, b->bodies);
 }
 
+/* A time of a pericentre or a transit that is centuries from the start of the run is a date, and that start is not. */
+static void find_far_times(builder *b)
+{
+    static const int keys[] = {SHOAL_BODY_T, SHOAL_BODY_T0, SHOAL_BODY_epoch};
+    const double far = 200 * 2 * M_PI; /* years */
+    for (int i = 1; i < b->n_bodies; i++)
+        for (int k = 0; k < SHOAL_COUNT(keys); k++) {
+            const double time = b->inputs[i].value[keys[k]];
+            if (b->inputs[i].source[keys[k]] && fabs(time - b->study->t_start) > far) {
+                b->study->far_body = i;
+                b->study->far_time = time;
+            }
+        }
+}
+
 /* What no variation touches must be possible: an orbit that is not would make every system invalid. */
 static shoal_status check_constants(builder *b)
 {
@@ -623,6 +638,7 @@ static shoal_status check_constants(builder *b)
                 b->inputs[i].varied = true;
                 varied_mass |= v->key == SHOAL_BODY_m || !b->inputs[i].source[SHOAL_BODY_m];
             }
+    find_far_times(b);
     set_masses(b);
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_body_input *input = &b->inputs[i];

@@ -382,6 +382,42 @@ static void values_stand_where_they_are_said_to(void **state)
     }
 }
 
+/* A cell of several systems has the colour of their median, and the colours span the medians. */
+static void colours_span_what_is_drawn(void **state)
+{
+    shoal_result *small = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    assert_int_equal(shoal_result_create(context, 12, 2, 4, &small), SHOAL_OK);
+    static const char *const names[] = {"b.e", "b.P", "sample", "megno"};
+    small->n_swept = small->n_axes = 3;
+    for (int c = 0; c < 4; ++c) {
+        strcpy(small->columns[c].name, names[c]);
+        if (c < 3) {
+            small->axes[c] = (shoal_axis){.count = c < 2 ? 2 : 3};
+            strcpy(small->axes[c].column, names[c]);
+        }
+    }
+    for (long s = 0; s < 12; ++s) {
+        small->outcome[s] = SHOAL_SURVIVED;
+        small->columns[0].value[s] = (double)(s / 6);
+        small->columns[1].value[s] = (double)(s / 3 % 2);
+        small->columns[2].value[s] = (double)(s % 3);
+        small->columns[3].value[s] = s % 3 == 1 ? 11 + (double)(s / 3) : s % 3 == 0 ? 5 : 20;
+    }
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    const shoal_plot_options options = {.picture = "map.png", .script = true, .column = "megno"};
+    assert_int_equal(shoal_plot_map(context, small, &options, out), SHOAL_OK);
+    assert_int_equal(fclose(out), 0);
+    if (!strstr(text, "set cbrange [1.0413926") || !strstr(text, ":1.1461280")) { /* log10 of 11 and 14 */
+        fail_msg("%s", strstr(text, "set cbrange"));
+    }
+    free(text);
+    shoal_result_destroy(&small);
+}
+
 static void what_cannot_be_drawn_is_refused(void **state)
 {
     shoal_plot_options options = {.terminal = true, .column = "mean_motion_drifft"};
@@ -1173,6 +1209,7 @@ int main(void)
         MAP_TEST(the_end_time_is_a_value_not_an_outcome),
         MAP_TEST(cells_of_several_systems_are_medians),
         MAP_TEST(values_stand_where_they_are_said_to),
+        MAP_TEST(colours_span_what_is_drawn),
         MAP_TEST(what_cannot_be_drawn_is_refused),
         MAP_TEST(a_result_without_any_value_is_drawn),
         MAP_TEST(the_picture_is_a_png),

@@ -315,23 +315,38 @@ static double value_of(const plot_map *map, long system)
     return map->logarithm ? log10(fabs(value)) : value;
 }
 
-/* The median of n > 0 of map->scratch, which is sorted. */
-static double median(const plot_map *map, long n)
+/* The median of n > 0 values, which are sorted. */
+static double median(const plot_map *map, double *values, long n)
 {
-    qsort(map->scratch, (size_t)n, sizeof *map->scratch, compare_doubles);
-    const double low = map->scratch[(n - 1) / 2], high = map->scratch[n / 2];
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    const double low = values[(n - 1) / 2], high = values[n / 2];
     return low == high ? low : map->logarithm ? log10((pow(10, low) + pow(10, high)) / 2) : (low + high) / 2;
 }
 
-/* The colours span all but the outermost 0.5 % of the values at each end: one system alone does not bleach the map. */
+/* Over the axes beyond the first two; they are neighbours. */
+static long systems_a_cell(const plot_map *map)
+{
+    return map->result->n_systems / (map->x.axis->count * map->y.axis->count);
+}
+
+/* The colours span all but the outermost 0.5 % of the cells' values at each end: one system alone does not bleach the
+ * map. */
 static void set_range(plot_map *map)
 {
+    const long per_cell = systems_a_cell(map);
     long n = 0;
 
-    for (long system = 0; system < map->result->n_systems; ++system) {
-        const double value = value_of(map, system);
-        if (isfinite(value) && !shows_outcome(map, map->result->outcome[system])) {
-            map->scratch[n++] = value;
+    for (long first = 0; first < map->result->n_systems; first += per_cell) {
+        long n_here = 0;
+        for (long system = first; system < first + per_cell; ++system) {
+            const double value = value_of(map, system);
+            if (isfinite(value) && !shows_outcome(map, map->result->outcome[system])) {
+                map->scratch[n + n_here++] = value;
+            }
+        }
+        if (n_here > 0) {
+            map->scratch[n] = median(map, map->scratch + n, n_here);
+            n++;
         }
     }
     map->low = 0;
@@ -362,12 +377,6 @@ static void span(const map_axis *axis, long n, long i, long *first, long *last)
         *first = (2 * i + 1) * count / (2 * n);
         *last = *first + 1;
     }
-}
-
-/* Over the axes beyond the first two. */
-static long systems_a_cell(const plot_map *map)
-{
-    return map->result->n_systems / (map->x.axis->count * map->y.axis->count);
 }
 
 /* Reduce the systems to width x height cells; kind and value have room for them. */
@@ -409,7 +418,7 @@ static void fill_cells(plot_map *map, long width, long height)
             map->kind[cell] = (signed char)(2 * n_ended > n_all ? most : VALUE);
             map->value[cell] = NAN;
             if (n > 0) {
-                map->value[cell] = median(map, n);
+                map->value[cell] = median(map, map->scratch, n);
                 if (map->start && map->value[cell] == INFINITY) {
                     map->kind[cell] = SHOAL_SURVIVED;
                 }

@@ -99,7 +99,11 @@ class Units:
             for name, power in powers.items():
                 numbers = numbers * math.pow(getattr(in_days, name) / getattr(self, name), power)
             return numbers
-        if np.asarray(value).dtype.kind in "SU":
+        try:
+            is_text = np.asarray(value).dtype.kind in "SU"
+        except TypeError:  # a list of quantities
+            return np.array([self.plain(item, dimension, angle) for item in value])
+        if is_text:
             raise InputError(f"{value!r}: expected a number of {dimension or 'no unit'}, or an array of numbers")
         numbers = doubles(value)
         return numbers * angle if dimension == "angle" and angle != 1.0 else numbers

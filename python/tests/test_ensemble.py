@@ -110,6 +110,15 @@ def test_what_is_masked_is_no_number():
     assert not np.isfinite(shoal.Ensemble.from_states(states).states[3, 1, 4])
 
 
+def test_lists_of_quantities():
+    u = pytest.importorskip("astropy.units")
+    ens = shoal.Ensemble.from_elements(m=[1 * u.Msun, 317.83 * u.Mearth], a=[[1 * u.AU], [2.0]])
+    plain = shoal.Ensemble.from_elements(m=[1.0, (317.83 * u.Mearth).to_value(u.Msun)], a=[[1.0], [2.0]])
+    assert ens.n_systems == 2 and np.allclose(ens.states, plain.states, rtol=1e-9)
+    with pytest.raises(shoal.InputError, match="expected a quantity of mass"):
+        shoal.Ensemble.from_elements(m=[1 * u.Msun, 1 * u.AU], a=1.0)
+
+
 def test_columns_of_astropy():
     u, table = pytest.importorskip("astropy.units"), pytest.importorskip("astropy.table")
     column = table.MaskedColumn([11.2089807, 1.0], mask=[False, True], unit=u.R_earth)

@@ -262,12 +262,12 @@ run 0 run day_zero.cfg --quiet --no-plot --force run.t_start=2456900 run.t_end=2
 while IFS='|' read -r integrator said; do
     run 0 run rounded.cfg --quiet --no-plot sample.count=1 run.orbits=2 'monitors=({name="megno";})' \
         "integrator={$integrator}" 'output.file="megno.h5"' --force
-    case $err in $said) ;; *) wrong "$integrator: $err" ;; esac
+    [[ -z $said$err || -n $said && $err == "$said"* ]] || wrong "$integrator: $err"
 done <<'END'
 name="hybrid";dt=0.05;|
 name="hybrid";dt=0.05;tolerance=1e-9;|
-name="hybrid";dt=0.05;tolerance=1e-8;|shoal: warning: megno: with tolerance = 1e-08 tangent vectors of hybrid err*
-name="hermite4_adaptive";|shoal: warning: megno: tangent vectors of hermite4_adaptive err*
+name="hybrid";dt=0.05;tolerance=1e-8;|shoal: warning: megno: with tolerance = 1e-08 tangent vectors of hybrid err
+name="hermite4_adaptive";|shoal: warning: megno: tangent vectors of hermite4_adaptive err
 END
 run 0 convert rounded.h5 rounded.csv
 [[ $err != *"at times from"* ]] && grep -q '^# time: 100[.]0' rounded.csv || wrong "time: $err"

@@ -523,11 +523,14 @@ static void watching_changes_nothing(void **state)
     enum { SYSTEMS = 11, N = 4 };
     shoal_context *context = context_of(state);
     const shoal_plug_options megno = {.name = "megno"};
+    const shoal_setting tolerance = {.name = "tolerance", .value = 1e-7}; /* megno has another default */
     shoal_body bodies[2][SYSTEMS * N];
     for (int watched = 0; watched < 2; watched++) {
         const shoal_options options = {.propagator = "hybrid",
                                        .dt = TWO_PI / 20,
                                        .t_end = 200 * TWO_PI,
+                                       .settings = &tolerance,
+                                       .n_settings = 1,
                                        .monitors = &megno,
                                        .n_monitors = watched};
         for (int s = 0; s < SYSTEMS; s++)

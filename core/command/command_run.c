@@ -281,13 +281,17 @@ static void warn_of_tangents(const shoal_study *study, FILE *out, const char *be
                 "and moons may seem chaotic: compare with hermite6_adaptive or gauss_radau\n",
                 before);
     }
-    for (int i = 0; i < options->n_settings; ++i) {
-        const shoal_setting *given = &options->settings[i];
-        if (strcmp(propagator->name, "hybrid") == 0 && strcmp(given->name, "tolerance") == 0 && given->value > 1e-9) {
-            fprintf(out,
-                    "%smegno: with tolerance = %g tangent vectors of hybrid err far more than its bodies, so that "
-                    "eccentric orbits and moons may seem chaotic: the default with megno is 1e-10\n",
-                    before, given->value);
+    for (int i = 0; propagator->with_tangents && i < propagator->n_parameters; ++i) {
+        const char *name = propagator->parameters[i].name;
+        const double usual = propagator->with_tangents[i];
+        for (int k = 0; k < options->n_settings; ++k) {
+            const shoal_setting *given = &options->settings[k];
+            if (usual > 0 && strcmp(given->name, name) == 0 && given->value > 10 * usual) {
+                fprintf(out,
+                        "%smegno: with %s = %g tangent vectors of %s err far more than its bodies, so that eccentric "
+                        "orbits and moons may seem chaotic: the default with megno is %g\n",
+                        before, name, given->value, propagator->name, usual);
+            }
         }
     }
 }

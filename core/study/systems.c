@@ -638,7 +638,6 @@ static shoal_status check_constants(builder *b)
                 b->inputs[i].varied = true;
                 varied_mass |= v->key == SHOAL_BODY_m || !b->inputs[i].source[SHOAL_BODY_m];
             }
-    find_far_times(b);
     set_masses(b);
     for (int i = 0; i < b->n_bodies; i++) {
         shoal_body_input *input = &b->inputs[i];
@@ -940,6 +939,7 @@ shoal_status shoal_systems_build(const shoal_config *config, shoal_study *study)
         if ((status = shoal_body_check(config, config_setting_get_elem(b.list, (unsigned)i), &b.inputs[i], b.inputs,
                                        b.cartesian, b.frame)))
             goto fail;
+    find_far_times(&b);
     if ((status = check_constants(&b)))
         goto fail;
     shoal_plan_expect(&study->options, b.n_systems);

@@ -279,8 +279,8 @@ class Result(abc.ABC):
             raise InputError("there is no grid: the config has no sweep, or this is a part of its systems")
         shape = [len(x) for x in axes.values()]
         ended = ~np.isin(self["outcome"].astype(np.int64), GOES_ON).reshape(shape)
-        if column in axes or column in ("outcome", "t_stop", "dE_final", "steps"):
-            ended = np.zeros_like(ended)  # these mean something for all systems
+        if self.columns.index(column) <= max(map(self.columns.index, axes)):
+            ended = np.zeros_like(ended)  # all but monitors' columns, which come last, mean something for all systems
         units = {name: self.describe(name)[0] for name in axes}
         return Map(column, self.describe(column)[0], self[column].reshape(shape), axes, units, ended)
 

@@ -522,6 +522,10 @@ typedef struct shoal_options {
     /* GPUs that share the systems: "auto" (default), as many as pay of those that are like the first one; "all"; a
      * number such as "2"; a list such as "[0,2]". No result depends on it. Read if the size includes it */
     const char *devices;
+    /* for shoal_plan_warnings: the units of their numbers, as a config has them, "AU, Msun, yr", NULL = no warnings; the
+     * names of the bodies, NULL = their numbers. Read if the size includes them */
+    const char *units;
+    const char *const *names; /* [n_bodies] */
 } shoal_options;
 
 /*
@@ -571,6 +575,14 @@ shoal_status shoal_plan_restart(shoal_plan *plan);
  *   returns  valid until the plan is destroyed
  */
 const char *shoal_plan_line(const shoal_plan *plan);
+
+/*
+ * shoal_plan_warnings: what a user should know of a plan that is possible: steps that do not resolve a pericentre or a
+ * drag, systems that the propagator refuses, bodies that are not listed by distance, masses as in a wrong unit, forces
+ * that act on nobody, tangent vectors that err.
+ *   returns  a line for each, with its end; "" for none, and without options.units. Valid until the plan is destroyed
+ */
+const char *shoal_plan_warnings(const shoal_plan *plan);
 
 /*
  * shoal_plan_integrate: integrate every running system to a time. The ensemble then holds the states at exactly this
@@ -721,6 +733,27 @@ shoal_status shoal_study_load(shoal_context *context, const char *path, int n_ov
 shoal_status shoal_study_parse(shoal_context *context, const char *text, const char *path, int n_overrides,
                                const char *const *overrides, shoal_study **study);
 
+/* What shoal_study_extend goes on from, and to where. Texts are read until it returns. */
+typedef struct shoal_extend_options {
+    const char *file;   /* a complete result of this version */
+    const char *end;    /* t_end in the config's unit, or orbits where it has run.orbits; a number as a text */
+    const char *where;  /* only systems of which this is true, "outcome == survived"; NULL = all */
+    const char *output; /* the file to write; NULL = `file`, which is replaced when the run is complete */
+    const char *folder; /* where the config was, for plugins that it names; NULL = where `file` is */
+    int n_overrides;
+    const char *const *overrides; /* [n_overrides] as for shoal_study_load, of keys on which no result depends */
+} shoal_extend_options;
+
+/*
+ * shoal_study_extend: the study of a result with a later end. shoal_study_run then leaves what a run to that end from
+ * the first would have left, to the last bit.
+ *   options  in
+ *   study    out  NULL on failure
+ * Status: E_USAGE for `where` without `output`; E_INPUT for a file that is no such result, or an end that is not later;
+ * E_FILE; E_MEMORY.
+ */
+shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study);
+
 /*
  * shoal_study_destroy: release a study.
  *   study  in/out  becomes NULL
@@ -745,6 +778,13 @@ const char *shoal_study_text(const shoal_study *study);
  *   returns  1, else 0
  */
 int shoal_study_is_big(const shoal_study *study);
+
+/*
+ * shoal_study_warnings: what a user should know of a study before it runs, as shoal_plan_warnings has it, and places
+ * that are given for another century.
+ *   returns  a line for each, with its end; "" for none. Valid until the study is destroyed
+ */
+const char *shoal_study_warnings(shoal_study *study);
 
 /* ---- likelihoods ------------------------------------------------------------------------------------------------- */
 
@@ -819,6 +859,17 @@ shoal_status shoal_model_evaluate_device(shoal_model *model, long n, const doubl
  * Status: E_USAGE; E_DEVICE; E_MEMORY.
  */
 shoal_status shoal_model_predict(shoal_model *model, long n, const double *theta, double *predicted);
+
+/*
+ * shoal_model_step_error: how far ln L depends on the step: ln L with half of it, less ln L. An adaptive propagator has
+ * its tolerance divided for that. A part that all vectors share does not matter; over draws of a posterior the standard
+ * deviation of the rest says by how many of their own sigma parameters may move, all together.
+ *   n      in   number of vectors
+ *   theta  in   [n][n_parameters]
+ *   error  out  [n] infinite if only one of them is -infinity, NaN if both are
+ * Status: E_USAGE; E_UNSUPPORTED if the propagator has no step to halve; E_DEVICE; E_MEMORY.
+ */
+shoal_status shoal_model_step_error(shoal_model *model, long n, const double *theta, double *error);
 
 /*
  * shoal_model_log_prior: ln of the prior density, -infinity outside, and at an edge where that of Beta is infinite.

@@ -243,6 +243,7 @@ static void check_plan(shoal_context *c, shoal_ensemble *e, shoal_plan *p)
     DOES_NOTHING(shoal_plan_destroy(&none));
     REFUSED(NULL, shoal_plan_restart(NULL));
     NO_TEXT(shoal_plan_line(NULL));
+    NO_TEXT(shoal_plan_warnings(NULL));
     REFUSED(NULL, shoal_plan_integrate(NULL, 1));
     REFUSED(NULL, shoal_plan_integrate(p, NAN));
     REFUSED(NULL, shoal_plan_observe(NULL, 1, times, 1, &what, values));
@@ -295,6 +296,7 @@ static void check_model(void)
     REFUSED(NULL, shoal_model_evaluate(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_evaluate_device(NULL, 1, &number, &number, 0, NULL));
     REFUSED(NULL, shoal_model_predict(NULL, 1, &number, &number));
+    REFUSED(NULL, shoal_model_step_error(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_log_prior(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_prior_transform(NULL, 1, &number, &number));
     REFUSED(NULL, shoal_model_from_normal(NULL, 1, &number, &number));
@@ -321,11 +323,18 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     REFUSED(c, shoal_study_parse(c, NULL, "x.cfg", 0, NULL, &study));
     REFUSED(c, shoal_study_parse(c, "", NULL, 0, NULL, &study));
     REFUSED(c, shoal_study_parse(c, "", "x.cfg", 1, holes, &study));
+    REFUSED(NULL, shoal_study_extend(NULL, NULL, &study));
+    REFUSED(c, shoal_study_extend(c, NULL, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5"}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.end = "5"}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5", .n_overrides = 1}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5"}, NULL));
     DOES_NOTHING(shoal_study_destroy(NULL));
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
     NO_TEXT(shoal_study_text(NULL));
     NOTHING(shoal_study_is_big(NULL));
+    NO_TEXT(shoal_study_warnings(NULL));
     REFUSED(NULL, shoal_study_run(NULL, 0, NULL, NULL));
 
     REFUSED(NULL, shoal_result_open(NULL, "x.h5", &none));

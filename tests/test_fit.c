@@ -8,6 +8,8 @@
  * but those.
  */
 #define _GNU_SOURCE 1
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -1192,7 +1194,9 @@ static void velocities_are_drawn(void **state)
 }
 
 /* The fit of a config whose first lines are the same. */
-static shoal_fit *fit_of(shoal_context *context, const char *engine, const char *text, shoal_study **study)
+/* integrator: an override. */
+static shoal_fit *fit_by(shoal_context *context, const char *integrator, const char *engine, const char *text,
+                         shoal_study **study)
 {
     shoal_fit *fit = NULL;
     char more[MOST_TEXT];
@@ -1200,9 +1204,14 @@ static shoal_fit *fit_of(shoal_context *context, const char *engine, const char 
              "units = { length = \"AU\"; mass = \"Msun\"; time = \"d\"; };\nangles = \"degrees\";\n"
              "integrator = { name = \"mvs\"; dt = 1.0; };\nrun = { t_end = 1.0; engine = \"%s\"; };\n%s",
              engine, text);
-    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 0, NULL, NULL, study));
+    assert_ok(context, shoal_study_open(context, "data/fit.cfg", more, 1, &integrator, NULL, study));
     assert_ok(context, shoal_fit_create(*study, &fit));
     return fit;
+}
+
+static shoal_fit *fit_of(shoal_context *context, const char *engine, const char *text, shoal_study **study)
+{
+    return fit_by(context, "integrator.dt=1.0", engine, text, study);
 }
 
 /* The posterior of a text with data in a folder of its own, to a file in this one. */
@@ -1360,6 +1369,82 @@ static void a_parameter_follows_once(void **state)
     shoal_study_destroy(&study);
 }
 
+static void write_wobble(double error)
+{
+    FILE *data = fopen("data/wobble.txt", "w");
+    assert_non_null(data);
+    fputs("number time error\n", data);
+    for (int n = 0; n < 8; n++)
+        fprintf(data, "%d %.17g %g\n", n, 3 + 20.0 * n + 0.05 * sin(0.9 * n), error);
+    fclose(data);
+}
+
+#define WOBBLE                                                                                          \
+    "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"                                            \
+    "  { name = \"b\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; },\n"                                \
+    "  { name = \"c\"; P = 41.5; T0 = 9.0; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"                 \
+    "sample = { count = 2; parameters = (\n"                                                            \
+    "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"     \
+    "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.8; to = 3.2; },\n"      \
+    "  { body = \"c\"; parameter = \"m\"; distribution = \"uniform\"; from = 0.0; to = 1e-3; } ); };\n" \
+    "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"wobble.txt\"; } );\n"
+
+/* How many sigma of the first the optimum of the second lies away. */
+static double distance_of(const shoal_optimum *first, const shoal_optimum *second, size_t k)
+{
+    double root[k * k], d[k];
+    memcpy(root, first->root, sizeof root);
+    for (size_t i = 0; i < k; i++)
+        d[i] = second->theta[i] - first->theta[i];
+    gsl_matrix_view of = gsl_matrix_view_array(root, k, k);
+    gsl_vector_view x = gsl_vector_view_array(d, k);
+    assert_int_equal(gsl_linalg_HH_svx(&of.matrix, &x.vector), 0);
+    return gsl_blas_dnrm2(&x.vector);
+}
+
+/* Times of a planet and the mass of its neighbour, as steps of 0.05 d have them, with an error. */
+static void write_times(shoal_context *context, double error)
+{
+    static const double truth[] = {20.0, 3.0, 2e-4};
+    double times[8];
+    shoal_study *study = NULL;
+    write_wobble(error);
+    shoal_fit *fit = fit_by(context, "integrator.dt=0.05", "cpu", WOBBLE, &study);
+    assert_ok(context, shoal_model_predict(fit->model, 1, truth, times));
+    shoal_fit_destroy(&fit);
+    shoal_study_destroy(&study);
+    FILE *data = fopen("data/wobble.txt", "w");
+    assert_non_null(data);
+    fputs("number time error\n", data);
+    for (int n = 0; n < 8; n++)
+        fprintf(data, "%d %.17g %g\n", n, times[n], error);
+    fclose(data);
+}
+
+/* The step error of an optimum, and that of draws, is how far the optimum of half the step lies from it. */
+static void half_the_step_moves_the_posterior_so_far(void **state)
+{
+    shoal_context *context = context_of(state);
+    shoal_draws draws[3];
+    write_times(context, 1e-3);
+    for (int run = 0; run < 3; run++) {
+        shoal_study *study = NULL;
+        shoal_fit *fit = fit_by(context, run == 1 ? "integrator.dt=0.5" : "integrator.dt=1.0", "cpu",
+                                run == 2 ? WOBBLE "fit = { walkers = 40; steps = 8000; file = \"step.h5\"; };\n"
+                                         : WOBBLE "fit = { method = \"optimise\"; };\n",
+                                &study);
+        assert_ok(context, shoal_fit_run(fit, true, NULL, NULL, &draws[run]));
+        shoal_fit_destroy(&fit);
+        shoal_study_destroy(&study);
+    }
+    const double moved = distance_of(&draws[0].optimum, &draws[1].optimum, 3);
+    print_message("moved by %g sigma, said %g, by draws %g\n", moved, draws[0].step_error, draws[2].step_error);
+    assert_true(moved > 0.5 && moved < 1); /* or it is no test of the first order */
+    assert_true(fabs(draws[0].step_error / moved - 1) < 0.2 && fabs(draws[2].step_error / moved - 1) < 0.2);
+    for (int run = 0; run < 3; run++)
+        shoal_draws_release(&draws[run]);
+}
+
 /* Walkers whose periods and times of transit follow, at two temperatures. */
 static void a_gpu_draws_the_same(void **state)
 {
@@ -1367,25 +1452,12 @@ static void a_gpu_draws_the_same(void **state)
     shoal_context *context = context_of(state);
     static const char *const engines[] = {"cpu", "cuda"};
     shoal_draws draws[2];
-    FILE *data = fopen("data/wobble.txt", "w");
-    assert_non_null(data);
-    fputs("number time error\n", data);
-    for (int n = 0; n < 8; n++)
-        fprintf(data, "%d %.17g 0.002\n", n, 3 + 20.0 * n + 0.05 * sin(0.9 * n));
-    fclose(data);
+    write_wobble(0.002);
     for (int run = 0; run < 2; run++) {
         char text[MOST_TEXT];
         shoal_study *study = NULL;
         snprintf(text, sizeof text,
-                 "system = { bodies = ( { name = \"star\"; m = 1.0; },\n"
-                 "  { name = \"b\"; m = 1e-5; e = 0.0; omega = 0.0; inc = 90.0; },\n"
-                 "  { name = \"c\"; P = 41.5; T0 = 9.0; e = 0.0; omega = 0.0; inc = 90.0; } ); };\n"
-                 "sample = { count = 2; parameters = (\n"
-                 "  { body = \"b\"; parameter = \"P\"; distribution = \"uniform\"; from = 19.9; to = 20.1; },\n"
-                 "  { body = \"b\"; parameter = \"T0\"; distribution = \"uniform\"; from = 2.8; to = 3.2; },\n"
-                 "  { body = \"c\"; parameter = \"m\"; distribution = \"uniform\"; from = 0.0; to = 1e-3; } ); };\n"
-                 "data = ( { name = \"times\"; kind = \"transit_time\"; body = \"b\"; file = \"wobble.txt\"; } );\n"
-                 "fit = { walkers = 8; temperatures = 2; steps = 140; start = \"prior\"; file = \"%s.h5\"; };\n",
+                 WOBBLE "fit = { walkers = 8; temperatures = 2; steps = 140; start = \"prior\"; file = \"%s.h5\"; };\n",
                  engines[run]);
         shoal_fit *fit = fit_of(context, engines[run], text, &study);
         assert_ok(context, shoal_fit_run(fit, false, NULL, NULL, &draws[run]));
@@ -1714,6 +1786,7 @@ int main(void)
         cmocka_unit_test(velocities_are_drawn),
         cmocka_unit_test(transit_times_are_drawn),
         cmocka_unit_test(periods_and_times_of_transit_follow),
+        cmocka_unit_test(half_the_step_moves_the_posterior_so_far),
         cmocka_unit_test(a_gpu_draws_the_same),
         cmocka_unit_test(a_parameter_follows_once),
         cmocka_unit_test(places_in_the_sky_are_drawn),

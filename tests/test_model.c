@@ -308,6 +308,43 @@ static void neighbours_batches_and_threads_change_no_bits(void **state)
     shoal_study_destroy(&study);
 }
 
+/* The step error of ln L is what a model with half the step, or a part of the tolerance, has more. */
+static void the_step_has_its_error(void **state)
+{
+    shoal_context *context = context_of(state);
+    static const char *const integrators[][3] = {
+        {"name = \"mvs\"; dt = 0.4;", "name = \"mvs\"; dt = 0.2;", "name = \"mvs\"; dt = 0.4;"},
+        {"name = \"gauss_radau\"; epsilon = 1e-4; dt = 0.4;", "name = \"gauss_radau\"; epsilon = 7.8125e-7; dt = 0.2;",
+         "name = \"mvs\"; dt = 0.4;"}};
+    for (int i = 0; i < 2; i++) {
+        shoal_study *study[2];
+        shoal_model *model[2];
+        double theta[3 * 5], lnl[2][5], error[5], largest = 0;
+        for (int half = 0; half < 2; half++) {
+            char text[MOST_TEXT];
+            text_of(BOTH_FREE, MASS, "", text);
+            replace(text, integrators[i][2], integrators[i][half]);
+            study[half] = study_of(context, text);
+            assert_ok(context, shoal_model_create(study[half], 3, &model[half]));
+        }
+        for (int k = 0; k < 15; k++)
+            theta[k] = k % 3 == 0 ? 1e-4 * (1 + k / 3) : k % 3 == 1 ? 0.1 * (k / 3) : 1.0;
+        theta[4 * 3 + 1] = 1.5; /* no ellipse */
+        for (int half = 0; half < 2; half++)
+            assert_ok(context, shoal_model_evaluate(model[half], 5, theta, lnl[half]));
+        assert_ok(context, shoal_model_step_error(model[0], 5, theta, error));
+        for (int v = 0; v < 4; v++) {
+            assert_true(error[v] == lnl[1][v] - lnl[0][v]);
+            largest = fmax(largest, fabs(error[v]));
+        }
+        assert_true(isnan(error[4]) && largest > 1e-9 && largest < 1);
+        for (int half = 0; half < 2; half++) {
+            shoal_model_destroy(&model[half]);
+            shoal_study_destroy(&study[half]);
+        }
+    }
+}
+
 /* A planet alone moves on an ellipse, told by a time of transit: the epoch does not matter. */
 static void the_epoch_may_lie_anywhere(void **state)
 {
@@ -1270,6 +1307,7 @@ int main(void)
         cmocka_unit_test(it_is_that_of_the_studys_own_bodies),
         cmocka_unit_test(it_is_that_of_what_observers_say),
         cmocka_unit_test(neighbours_batches_and_threads_change_no_bits),
+        cmocka_unit_test(the_step_has_its_error),
         cmocka_unit_test(the_epoch_may_lie_anywhere),
         cmocka_unit_test(an_offset_is_integrated_over),
         cmocka_unit_test(priors_are_densities),

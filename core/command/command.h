@@ -96,7 +96,7 @@ shoal_status run_study(shoal_study *study, bool force, bool quiet, double every,
 /* An ensemble's study in a paragraph. */
 void print_study(const shoal_study *study);
 /* Systems that are impossible, and what the steps do not resolve; the run goes on. */
-void print_warnings(const shoal_study *study, FILE *out, const char *before);
+void print_warnings(shoal_study *study, FILE *out, const char *before);
 /* Outcomes with counts, energy errors, time and rate. False: memory is out. */
 bool print_summary(const shoal_result *result, const char *file, const shoal_progress *progress, double seconds);
 /* From here on, and until the second call, the first SIGINT or SIGTERM asks to stop and the next one kills. */

@@ -12,6 +12,8 @@
 #include "core/command/command.h"
 #include "core/fit/fit.h"
 
+#define LARGE_STEP_ERROR 0.1 /* sigma */
+
 typedef struct fit_options {
     study_words words;
     bool force, quiet;
@@ -158,8 +160,16 @@ static int digits(double error)
     return error > 0 && isfinite(error) ? (int)fmin(fmax(1 - floor(log10(error)), 0), 12) : 6;
 }
 
-static void print_optimum(const shoal_fit *fit, const shoal_optimum *optimum)
+static void print_step_error(const shoal_draws *draws)
 {
+    if (!isnan(draws->step_error)) {
+        printf("step error     half the step moves parameters by %.2g sigma\n", draws->step_error);
+    }
+}
+
+static void print_optimum(const shoal_fit *fit, const shoal_draws *draws)
+{
+    const shoal_optimum *optimum = &draws->optimum;
     const int k = fit->target.n_parameters, width = name_width(fit);
 
     printf("%-*s %16s %12s\n", width, "parameter", "optimum", "sigma");
@@ -173,6 +183,7 @@ static void print_optimum(const shoal_fit *fit, const shoal_optimum *optimum)
         printf(" %16.*f %12.*f\n", n, optimum->theta[i], n, sqrt(variance));
     }
     printf("ln L %.4f, ln prior %.4f, after %ld evaluations\n", optimum->lnl, optimum->lnp, optimum->evaluations);
+    print_step_error(draws);
 }
 
 static void print_posterior(const shoal_fit *fit, const shoal_draws *draws)
@@ -203,7 +214,9 @@ static void print_posterior(const shoal_fit *fit, const shoal_draws *draws)
             printf(": about %d temperatures reach the prior", draws->to_prior);
         }
     }
-    printf("\nposterior      %s\n", fit->output);
+    putchar('\n');
+    print_step_error(draws);
+    printf("posterior      %s\n", fit->output);
 }
 
 /* The fit of an open study: the exit status. */
@@ -226,7 +239,7 @@ static int fit_study(shoal_context *context, shoal_fit *fit, const fit_options *
     }
     int code = status == SHOAL_OK ? EXIT_OK : failed(context, status);
     if (status == SHOAL_OK && fit->options.method == SHOAL_FIT_OPTIMISE) {
-        print_optimum(fit, &draws.optimum);
+        print_optimum(fit, &draws);
     } else if (status == SHOAL_OK) {
         if (!options->quiet) {
             print_posterior(fit, &draws);
@@ -246,6 +259,12 @@ static int fit_study(shoal_context *context, shoal_fit *fit, const fit_options *
             }
             code = EXIT_FAILED;
         }
+    }
+    if (status == SHOAL_OK && draws.step_error > LARGE_STEP_ERROR) {
+        fprintf(stderr,
+                "shoal: warning: half the step moves parameters by %.2g sigma: expected a shorter step, or a smaller "
+                "tolerance, in integrator\n",
+                draws.step_error);
     }
     shoal_draws_release(&draws);
     return code;

@@ -14,9 +14,6 @@
 #include "core/command/command.h"
 #include "core/report/plot.h"
 
-#define STRONG_RADIATION 0.3 /* beta; below it the error of e in 30 steps an orbit is 1 % of it or less */
-#define HEAVY            0.1 /* of the mass of body 0: from there on a planet is no small perturbation */
-
 typedef struct run_options {
     study_words words;
     shoal_extend_options extend; /* end: NULL = the study is run */
@@ -105,7 +102,7 @@ bool stop_was_asked(void)
 
 /* What the progress callback keeps from call to call. */
 typedef struct progress_state {
-    const shoal_study *study;
+    shoal_study *study;
     bool begun, quiet, live; /* live: there is a line that is updated in place */
     double drawn, every;     /* when, wall clock, and the seconds between; 0 = never */
     char plan_line[768];     /* the last one printed */
@@ -190,157 +187,10 @@ void print_study(const shoal_study *study)
     putchar('\n');
 }
 
-static double setting_of(const shoal_plug_options *plug, const char *name)
+void print_warnings(shoal_study *study, FILE *out, const char *before)
 {
-    for (int i = 0; i < plug->n_settings; ++i) {
-        if (strcmp(plug->settings[i].name, name) == 0) {
-            return plug->settings[i].value;
-        }
-    }
-    return NAN;
-}
-
-/* Whether a body of a system has no mass. */
-static bool has_dust(const shoal_ensemble *ensemble)
-{
-    for (long s = 0; s < ensemble->n_systems; ++s) {
-        const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
-        for (int b = 1; b < n_live; ++b) {
-            if (*shoal_ensemble_body(ensemble, b, SHOAL_M, s) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Forces that act on nobody; radiation that is no small perturbation of the orbits that a map knows. */
-static void warn_of_forces(const shoal_study *study, FILE *out, const char *before)
-{
-    const shoal_options *options = &study->options;
-    const shoal_propagator *propagator = shoal_propagator_find(study->context, options->propagator);
-    for (int i = 0; i < options->n_forces; ++i) {
-        const shoal_plug_options *force = &options->forces[i];
-        const bool radiates = strcmp(force->name, "radiation") == 0,
-                   on_dust = radiates || strcmp(force->name, "gas_drag") == 0;
-        const double beta = setting_of(force, "beta"), body = setting_of(force, "body");
-        if (on_dust && !(body > 0) && !has_dust(study->ensemble)) {
-            fprintf(out, "%s%s acts on bodies without mass, and there are none: it does nothing without 'body'\n",
-                    before, force->name);
-        } else if (radiates && beta > STRONG_RADIATION && propagator && propagator->first_body == 1) {
-            fprintf(out,
-                    "%sradiation: beta = %g: %s takes orbits about the whole mass, and kicks with the rest: compare "
-                    "with gauss_radau\n",
-                    before, beta, propagator->name);
-        }
-    }
-}
-
-/* Planets of stars' masses, as masses in a wrong unit are. Jacobi coordinates suit a binary, too: one such body. */
-static void warn_of_masses(const shoal_study *study, FILE *out, const char *before)
-{
-    const shoal_ensemble *ensemble = study->ensemble;
-    const shoal_propagator *propagator = shoal_propagator_find(study->context, study->options.propagator);
-    if (!propagator || propagator->first_body != 1) {
-        return;
-    }
-    const bool jacobi = strcmp(propagator->name, "mvs_jacobi") == 0 || strcmp(propagator->name, "saba") == 0;
-    for (long s = 0; s < ensemble->n_systems; ++s) {
-        const double star = *shoal_ensemble_body(ensemble, 0, SHOAL_M, s);
-        const int n_live = (int)*shoal_ensemble_field(ensemble, SHOAL_SYS_N_LIVE, s);
-        for (int b = 1, n_heavy = 0; b < n_live && !shoal_ensemble_is_invalid(ensemble, s); ++b) {
-            const double part = *shoal_ensemble_body(ensemble, b, SHOAL_M, s) / star;
-            n_heavy += part > HEAVY;
-            if (n_heavy > jacobi) {
-                fprintf(out,
-                        "%s%s is for planets that are light: in system %ld '%s' has %.2g of the mass of '%s'; masses "
-                        "are in %s; compare with gauss_radau\n",
-                        before, propagator->name, ensemble->id[s], study->body_name[b], part, study->body_name[0],
-                        study->units.mass_name);
-                return;
-            }
-        }
-    }
-}
-
-/* Tangent vectors that err far more than the bodies do. */
-static void warn_of_tangents(const shoal_study *study, FILE *out, const char *before)
-{
-    const shoal_options *options = &study->options;
-    const shoal_propagator *propagator = shoal_propagator_find(study->context, options->propagator);
-    bool follows = false;
-    for (int i = 0; i < options->n_monitors; ++i) {
-        follows |= strcmp(options->monitors[i].name, "megno") == 0;
-    }
-    if (!follows || !propagator) {
-        return;
-    }
-    if (strcmp(propagator->name, "hermite4_adaptive") == 0) {
-        fprintf(out,
-                "%smegno: tangent vectors of hermite4_adaptive err far more than its bodies, so that eccentric orbits "
-                "and moons may seem chaotic: compare with hermite6_adaptive or gauss_radau\n",
-                before);
-    }
-    for (int i = 0; propagator->with_tangents && i < propagator->n_parameters; ++i) {
-        const char *name = propagator->parameters[i].name;
-        const double usual = propagator->with_tangents[i];
-        for (int k = 0; k < options->n_settings; ++k) {
-            const shoal_setting *given = &options->settings[k];
-            if (usual > 0 && strcmp(given->name, name) == 0 && given->value > 10 * usual) {
-                fprintf(out,
-                        "%smegno: with %s = %g tangent vectors of %s err far more than its bodies, so that eccentric "
-                        "orbits and moons may seem chaotic: the default with megno is %g\n",
-                        before, name, given->value, propagator->name, usual);
-            }
-        }
-    }
-}
-
-void print_warnings(const shoal_study *study, FILE *out, const char *before)
-{
-    warn_of_forces(study, out, before);
-    warn_of_masses(study, out, before);
-    warn_of_tangents(study, out, before);
-    if (study->far_body > 0) {
-        const double unit = study->units.time;
-        fprintf(out,
-                "%sthe place of '%s' is that of the time %.9g %s, and the run begins %.0f years from there, at "
-                "run.t_start = %.9g: both are times of one clock\n",
-                before, study->body_name[study->far_body], study->far_time / unit, study->units.time_name,
-                fabs(study->far_time - study->t_start) / (2 * M_PI), study->t_start / unit);
-    }
-    if (study->findings.n_invalid > 0) {
-        fprintf(out, "%s%ld of %ld systems are invalid; the first of them, system %ld: %s\n", before,
-                study->findings.n_invalid, study->ensemble->n_systems, study->findings.first_invalid,
-                study->findings.why_invalid);
-    }
-    const shoal_findings *f = &study->findings;
-    const double time = study->units.time;
-    const shoal_long_steps *of = &f->unresolved;
-    if (of->n > 0) {
-        fprintf(out,
-                "%s%ld of %ld systems have steps longer than P sqrt((1 - e)^3 / (1 + e)) / 16 of an initial orbit: "
-                "pericentre is not resolved, worst for '%s' in system %ld; all need dt = %.3g %s, or steps_per_orbit = "
-                "%.0f\n",
-                before, of->n, study->ensemble->n_systems, study->body_name[of->body], of->worst, of->step / time,
-                study->units.time_name, ceil(of->steps));
-    }
-    of = &f->braked;
-    if (of->n > 0) {
-        fprintf(out,
-                "%s%ld of %ld systems have steps longer than a fifth of the time in which %s brakes a body at the "
-                "start: its motion is not resolved, worst, %.2g times, for '%s' in system %ld; all need dt = %.3g %s, "
-                "or an adaptive propagator\n",
-                before, of->n, study->ensemble->n_systems, of->force, of->by, study->body_name[of->body], of->worst,
-                of->step / time, study->units.time_name);
-    }
-    if (f->n_disordered > 0) {
-        fprintf(
-            out,
-            "%s%ld of %ld systems have bodies that are not listed by distance: their Jacobi elements, and columns and "
-            "maps with them, mean little; in the first of them, system %ld, list '%s' before '%s'\n",
-            before, f->n_disordered, study->ensemble->n_systems, f->first_disordered,
-            study->body_name[f->disordered[1]], study->body_name[f->disordered[0]]);
+    for (const char *line = shoal_study_warnings(study); line && *line; line += strcspn(line, "\n") + 1) {
+        fprintf(out, "%s%.*s\n", before, (int)strcspn(line, "\n"), line);
     }
 }
 

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <gsl/gsl_statistics_double.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,12 @@
 #include "core/fit/fit.h"
 
 enum { LEAST_WALKERS = 64, EACH = 4 };
+enum { STEP_DRAWS = 64 }; /* that tell how far the posterior depends on the step */
+
+static shoal_status out_of_memory(const shoal_fit *fit, long n)
+{
+    return shoal_fail(fit->study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", n);
+}
 
 /* ---- a study as a target ----------------------------------------------------------------------------------------- */
 
@@ -393,6 +400,58 @@ shoal_status shoal_fit_lock(shoal_context *context, const char *output, const ch
                : SHOAL_OK;
 }
 
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+/* The standard deviation of what half the step adds to ln L of n vectors; infinite if some are impossible with it. */
+static shoal_status find_step_error(shoal_fit *fit, long n, double *theta, double *deviation)
+{
+    const int k = fit->target.n_parameters;
+    double *error = malloc((size_t)n * sizeof *error + 1);
+    long n_known = 0;
+    *deviation = NAN;
+    if (!error)
+        return out_of_memory(fit, n);
+    for (long i = 0; i < n * k; i++)
+        theta[i] = shoal_fit_wrap(fit, (int)(i % k), theta[i]);
+    const shoal_status status = shoal_model_step_error(fit->model, n, theta, error);
+    for (long i = 0; i < n && !status; i++)
+        if (!isnan(error[i]))
+            error[n_known++] = error[i];
+    if (n_known > 1)
+        *deviation = gsl_stats_sd(error, 1, (size_t)n_known);
+    if (n_known > 1 && isnan(*deviation))
+        *deviation = INFINITY;
+    free(error);
+    return status == SHOAL_E_UNSUPPORTED ? SHOAL_OK : status;
+}
+
+/*
+ * By how many sigma half the step moves a posterior: draws->step_error. To the first order ln L changes by c x with x
+ * the parameters in units of their sigma, and a normal posterior times exp(c x) is the same one, moved by c. Over draws
+ * the change has the standard deviation |c|; over vectors that are a sigma from the optimum, to both sides along each
+ * of the k axes of its covariance, |c| / sqrt(k).
+ */
+static shoal_status check_step(shoal_fit *fit, shoal_draws *draws)
+{
+    const long first = shoal_draws_first(draws), all = (draws->n - first) * draws->n_walkers, k = draws->k,
+               row = k + SHOAL_DRAW_NUMBERS, some = all < STEP_DRAWS ? all : STEP_DRAWS;
+    const bool has_draws = draws->values;
+    const long n = has_draws ? some : 2 * k;
+    const shoal_optimum *optimum = &draws->optimum;
+    double *theta = malloc((size_t)(n * k) * sizeof *theta + 1);
+    if (!theta)
+        return out_of_memory(fit, n);
+    for (long i = 0; i < n * k; i++)
+        theta[i] = has_draws ? draws->values[(first * draws->n_walkers + i / k * all / n) * row + i % k]
+                             : optimum->theta[i % k] + (i / k % 2 ? -1 : 1) * optimum->root[i % k * k + i / k / 2];
+    const shoal_status status = find_step_error(fit, n, theta, &draws->step_error);
+    draws->step_error *= has_draws ? 1 : sqrt((double)k);
+    free(theta);
+    return status;
+}
+
+/* ---- the fit ----------------------------------------------------------------------------------------------------- */
+
 shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callback, void *user, shoal_draws *draws)
 {
     shoal_context *context = fit->study->context;
@@ -403,7 +462,7 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
         const shoal_status found = shoal_optimise(&fit->target, fit->options.seed, callback, user, draws);
         for (int i = 0; i < draws->k && !found; i++)
             draws->optimum.theta[i] = shoal_fit_wrap(fit, i, draws->optimum.theta[i]);
-        return found;
+        return found ? found : check_step(fit, draws);
     }
     int lock;
     shoal_status status = shoal_fit_lock(context, fit->output, "fit", lock_path, &lock);
@@ -412,6 +471,8 @@ shoal_status shoal_fit_run(shoal_fit *fit, bool force, shoal_fit_callback *callb
     status = check_output(fit, force);
     if (!status)
         status = shoal_fit_sample(&fit->target, &fit->options, fit->journal, fit->text, callback, user, draws);
+    if (!status)
+        status = check_step(fit, draws);
     if (!status)
         status = shoal_posterior_write(context, fit->output, draws, fit->names, fit->units, fit->study->config_text,
                                        &fit->observed);

@@ -283,6 +283,7 @@ typedef struct shoal_draws {
     double swaps;          /* least part of the swaps between neighbouring temperatures, NaN: there is one */
     double hottest;        /* temperature; infinite: the prior */
     int to_prior;          /* temperatures that reach the prior, about */
+    double step_error;     /* half the step moves the posterior by about so many sigma, NaN: not known */
     bool precise;          /* R-hat and sample sizes are as they were asked for */
     shoal_optimum optimum; /* from which it began; theta NULL: from none */
 } shoal_draws;

@@ -4,7 +4,8 @@
  *
  *     /                      attributes: format, version, config (the text of the study)
  *     /posterior/PARAMETER   [chain][draw], attributes unit, r_hat, ess_bulk, ess_tail; /posterior/chain,
- * /posterior/draw
+ *                            /posterior/draw
+ *     /posterior             attributes: parameters, their names; step_error, by how many sigma half the step moves it
  *     /sample_stats/lp       [chain][draw] ln prior + ln L; lnl: ln L; accepted: whether the walker moved
  *     /observed_data/time    [datum] of the data; value, error; set: which of `data` of the config
  *     /observed_data         attribute: folder of the config
@@ -125,6 +126,8 @@ static shoal_status write_posterior(writer *w, const char *const *names, const c
         status = shoal_h5_put_text(&w->h5, "/posterior", "parameters", all);
     if (!status)
         status = shoal_h5_put_text(&w->h5, "/posterior", "inference_library", "shoal");
+    if (!status && !isnan(w->draws->step_error))
+        status = shoal_h5_put(&w->h5, "/posterior", "step_error", H5T_NATIVE_DOUBLE, 0, &w->draws->step_error);
     free(all);
     return status;
 }

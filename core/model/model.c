@@ -520,6 +520,11 @@ shoal_context *shoal_model_context(const shoal_model *model)
     return model->context;
 }
 
+const shoal_study *shoal_model_study(const shoal_model *model)
+{
+    return model->study;
+}
+
 long shoal_model_n_walkers(const shoal_model *model)
 {
     return model->n_walkers;

@@ -153,6 +153,7 @@ shoal_status shoal_prior_widths(shoal_context *context, int k, shoal_from_cube *
                                 double *width);
 
 shoal_context *shoal_model_context(const shoal_model *model);
+const shoal_study *shoal_model_study(const shoal_model *model);
 /* Vectors that are evaluated at once. */
 long shoal_model_n_walkers(const shoal_model *model);
 /* Vectors that the CPU has taken beside a GPU so far. */

@@ -215,18 +215,41 @@ fail:
     return status;
 }
 
+static shoal_status keep_warnings(shoal_plan *plan, const shoal_warned *of)
+{
+    size_t size;
+    FILE *out = open_memstream(&plan->warnings, &size);
+    if (out)
+        shoal_plan_warn(of, out);
+    return out && fclose(out) == 0 ? SHOAL_OK : shoal_fail(plan->context, SHOAL_E_MEMORY, "out of memory");
+}
+
 shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *given,
                                shoal_plan **result)
 {
     shoal_options options;
     shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
+    shoal_units units;
     shoal_status status = read_arguments(context, ensemble, given, result, &options);
     if (status)
         return status;
     void *numbers = shoal_numbers_begin();
-    status = shoal_plan_try(context, ensemble, &options, &findings, result);
+    findings.warns = options.units;
+    if (options.units)
+        status = shoal_units_parse(context, options.units, &units);
+    if (!status)
+        status = shoal_plan_try(context, ensemble, &options, &findings, result);
+    if (!status && options.units &&
+        (status = keep_warnings(*result,
+                                &(shoal_warned){ensemble, &options, (*result)->propagator, &findings, &units})))
+        shoal_plan_destroy(result);
     shoal_numbers_end(numbers);
     return status;
+}
+
+const char *shoal_plan_warnings(const shoal_plan *plan)
+{
+    return plan && plan->warnings ? plan->warnings : "";
 }
 
 shoal_status shoal_plan_restart(shoal_plan *plan)
@@ -282,6 +305,7 @@ void shoal_plan_destroy(shoal_plan **plan)
     for (int i = 0; i < SHOAL_PLAN_LISTS; i++)
         free((*plan)->lists[i]);
     free((*plan)->period);
+    free((*plan)->warnings);
     free((*plan)->events);
     for (int i = 0; i < SHOAL_MAX_MONITORS; i++)
         free((*plan)->logs[i].rows);

@@ -52,15 +52,15 @@ typedef struct shoal_findings {
     shoal_fault fault;
     long n_invalid, first_invalid; /* number of impossible systems, and the id of the first */
     char why_invalid[200];         /* why the first is impossible */
-    /* of a study: pericentres that the steps do not resolve, by how many times they are too long; bodies that a force
-     * brakes within few steps, by that rate times the step */
+    /* pericentres that the steps do not resolve, by how many times they are too long; bodies that a force brakes within
+     * few steps, by that rate times the step */
     shoal_long_steps unresolved, braked;
-    /* of a study: systems with a body that is listed after one that has mass and is farther out; the id of the first,
-     * these two bodies */
+    /* systems with a body that is listed after one that has mass and is farther out; the id of the first, these two
+     * bodies */
     long n_disordered, first_disordered;
     int disordered[2];
     double run_steps; /* of all systems from the start to t_end, roughly */
-    bool elsewhere;   /* unresolved and disordered systems are looked for elsewhere */
+    bool warns;       /* unresolved, braked and disordered systems are looked for */
     bool walkers;     /* no slice advances these systems */
 } shoal_findings;
 
@@ -145,6 +145,7 @@ struct shoal_plan {
     int kept_at;
     long kept_from;
     char engine_line[256], line[768];
+    char *warnings;                      /* NULL: none was asked for */
     char column_name[SHOAL_COLUMN_SIZE]; /* the answer of shoal_plan_column_name */
 };
 
@@ -160,6 +161,33 @@ shoal_status shoal_plan_try(shoal_context *context, shoal_ensemble *ensemble, co
  * `invalid`, and sets the steps of all. If it refuses, some systems may have become `invalid` already. */
 shoal_status shoal_plan_check(shoal_context *context, shoal_ensemble *ensemble, const shoal_options *options,
                               shoal_findings *findings);
+
+/* ---- warn.c ------------------------------------------------------------------------------------------------------ */
+
+/* All of which a user may be warned; bodies are named by options->names. */
+typedef struct shoal_warned {
+    const shoal_ensemble *ensemble;
+    const shoal_options *options;
+    const shoal_propagator *propagator;
+    const shoal_findings *findings;
+    const shoal_units *units;
+} shoal_warned;
+
+/* A line for each warning. */
+void shoal_plan_warn(const shoal_warned *of, FILE *out);
+
+/* ---- halve.c ----------------------------------------------------------------------------------------------------- */
+
+typedef struct shoal_halved {
+    shoal_options options;                            /* with half the step */
+    shoal_setting settings[2 * SHOAL_MAX_PARAMETERS]; /* theirs */
+    char changed[80];                                 /* what is other than before */
+    const char *what;    /* the parameter that is too small to be divided; "name": the propagator has none; else NULL */
+    double at_least, by; /* its least value, and by what it is divided; 0: it has none */
+} shoal_halved;
+
+/* Half the step; of an adaptive propagator its tolerance is divided. False: that cannot be done. */
+bool shoal_options_halve(const shoal_propagator *propagator, const shoal_options *options, shoal_halved *half);
 
 /* ---- choose.c: from options to choices; it refuses options that no plan can have --------------------------------- */
 

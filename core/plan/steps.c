@@ -240,8 +240,7 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
 {
     const int n_live = (int)*shoal_plan_field(plan, SHOAL_SYS_N_LIVE, system);
     const bool by_period = plan->dt == 0 && plan->steps_per_orbit > 0;
-    const bool study = plan->findings->maker != SHOAL_MAKER_CALLER && !plan->findings->elsewhere,
-               count = study && !plan->propagator->adaptive;
+    const bool warns = plan->findings->warns, count = warns && !plan->propagator->adaptive;
     const double period = by_period || count ? shortest_period(plan, system, room->bodies, room->orbits) : 0;
     double dt = by_period       ? period / plan->steps_per_orbit
                 : plan->dt != 0 ? plan->dt
@@ -256,7 +255,7 @@ static double step_of(const shoal_plan *plan, long system, const system_room *ro
             find_moons(n_live, room->bodies, room->orbits);
         check_pericentres(plan, plan->ensemble->id[system], n_live, room->orbits, period, dt);
     }
-    if (study) {
+    if (warns) {
         shoal_ensemble_get_bodies(plan->ensemble, system, room->bodies);
         check_order(plan->findings, plan->ensemble->id[system], n_live, room->bodies);
         if (count)
@@ -353,7 +352,7 @@ static void choose_part(void *user, long first, long last)
     own.context = NULL;
     own.findings = &part->findings;
     part->findings.maker = loop->plan->findings->maker;
-    part->findings.elsewhere = loop->plan->findings->elsewhere;
+    part->findings.warns = loop->plan->findings->warns && loop->commit; /* once of the two times */
     part->bad = make_room(loop->plan, &room) ? -1 : -2;
     for (long system = first; system < last && part->bad == -1; system++)
         if (*shoal_plan_field(&own, SHOAL_SYS_OUTCOME, system) == SHOAL_RUNNING &&

@@ -23,13 +23,6 @@
 
 #define DISPLACEMENT 1e-11
 
-/* From which parameters adaptive propagators take their steps, and by what they are divided for about half of it: the
- * step is as epsilon^(1/7), as tolerance to one over the order, as the root of eta (of order 6: as eta), as tau. */
-static const struct {
-    const char *name;
-    double by;
-} tolerances[] = {{"epsilon", 128}, {"tolerance", 100}, {"eta", 4}, {"tau", 2}};
-
 struct shoal_certify {
     double fraction;
     int64_t seed;
@@ -38,7 +31,7 @@ struct shoal_certify {
     shoal_body *bodies; /* [n][n_bodies of the study] */
     char changed[SHOAL_CERTIFY_RUNS][80];
     shoal_options options[SHOAL_CERTIFY_RUNS];
-    shoal_setting settings[2 * SHOAL_MAX_PARAMETERS]; /* of the propagator with half the step */
+    shoal_halved half;
 };
 
 /* ---- what the three runs are ------------------------------------------------------------------------------------- */
@@ -50,54 +43,21 @@ static const config_setting_t *place_of(const config_setting_t *group, const cha
     return member ? member : group;
 }
 
-/* Divide what an adaptive propagator's steps follow from. */
-static shoal_status divide_tolerances(const shoal_config *config, const shoal_study *study, shoal_certify *certify)
-{
-    const shoal_propagator *propagator = shoal_propagator_find(config->context, study->options.propagator);
-    const config_setting_t *integrator = shoal_config_lookup(config, "integrator");
-    shoal_options *half = &certify->options[SHOAL_CERTIFY_HALF];
-    char *text = certify->changed[SHOAL_CERTIFY_HALF];
-    size_t used = 0;
-    for (int i = 0; i < half->n_settings; i++)
-        certify->settings[i] = half->settings[i];
-    half->settings = certify->settings;
-    for (int i = 0; i < propagator->n_parameters; i++)
-        for (int k = 0; k < SHOAL_COUNT(tolerances); k++) {
-            const shoal_parameter *row = &propagator->parameters[i];
-            const double by = tolerances[k].by;
-            if (strcmp(row->name, tolerances[k].name) != 0)
-                continue;
-            int at = 0;
-            while (at < half->n_settings && strcmp(certify->settings[at].name, row->name) != 0)
-                at++;
-            const double value = at < half->n_settings ? certify->settings[at].value : row->initial;
-            if (value / by < row->least)
-                return shoal_config_fail(config, place_of(integrator, row->name), NULL, NULL,
-                                         "at least %g, of which run.certify takes a part in %g", by * row->least, by);
-            certify->settings[at] = (shoal_setting){.name = row->name, .value = value / by};
-            half->n_settings += at == half->n_settings;
-            used += (size_t)snprintf(text + used, sizeof certify->changed[0] - used, "%s%s / %g", used ? ", " : "",
-                                     row->name, by);
-        }
-    if (!used)
-        return shoal_config_fail(config, place_of(integrator, "name"), NULL, NULL,
-                                 "a propagator with fixed steps or one of epsilon, tolerance, eta, tau: run.certify "
-                                 "halves steps by them");
-    return SHOAL_OK;
-}
-
 static shoal_status halve_step(const shoal_config *config, const shoal_study *study, shoal_certify *certify)
 {
-    shoal_options *half = &certify->options[SHOAL_CERTIFY_HALF];
-    half->max_steps *= 2;
-    half->dt_min /= 2;
-    half->dt_max /= 2;
-    half->dt /= 2;
-    half->steps_per_orbit *= 2;
-    if (shoal_propagator_find(config->context, study->options.propagator)->adaptive)
-        return divide_tolerances(config, study, certify);
-    snprintf(certify->changed[SHOAL_CERTIFY_HALF], sizeof certify->changed[0], "half the step");
-    return SHOAL_OK;
+    const config_setting_t *integrator = shoal_config_lookup(config, "integrator");
+    shoal_halved *half = &certify->half;
+    if (shoal_options_halve(shoal_propagator_find(config->context, study->options.propagator), &study->options, half)) {
+        certify->options[SHOAL_CERTIFY_HALF] = half->options;
+        snprintf(certify->changed[SHOAL_CERTIFY_HALF], sizeof certify->changed[0], "%s", half->changed);
+        return SHOAL_OK;
+    }
+    if (half->at_least > 0)
+        return shoal_config_fail(config, place_of(integrator, half->what), NULL, NULL,
+                                 "at least %g, of which run.certify takes a part in %g", half->at_least, half->by);
+    return shoal_config_fail(config, place_of(integrator, half->what), NULL, NULL,
+                             "a propagator with fixed steps or one of epsilon, tolerance, eta, tau: run.certify halves "
+                             "steps by them");
 }
 
 static shoal_status choose_other(const shoal_config *config, const shoal_study *study, shoal_certify *certify)

@@ -211,13 +211,11 @@ static shoal_status complete(shoal_study *study, const shoal_extend_options *opt
     return status;
 }
 
-shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study)
+static shoal_status extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study)
 {
     const char *slash = strrchr(options->file, '/');
     char *path = NULL;
     shoal_extension *extension = calloc(1, sizeof *extension);
-    void *numbers = shoal_numbers_begin();
-    *study = NULL;
     shoal_status status = extension ? shoal_store_read(context, options->file, &extension->from)
                                     : shoal_fail(context, SHOAL_E_MEMORY, "out of memory");
     if (!status && !extension->from->complete)
@@ -251,8 +249,22 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
         shoal_extension_destroy(&extension);
     if (status)
         shoal_study_destroy(study);
-    shoal_numbers_end(numbers);
     free(path);
+    return status;
+}
+
+shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study)
+{
+    static const shoal_extend_options none;
+    const shoal_extend_options *of = options ? options : &none;
+    shoal_status status = shoal_study_check_given(context, __func__, of->file, of->n_overrides, of->overrides, study);
+    if (!status)
+        status = shoal_check_given(context, __func__, "options.end", of->end);
+    if (status)
+        return status;
+    void *numbers = shoal_numbers_begin();
+    status = extend(context, options, study);
+    shoal_numbers_end(numbers);
     return status;
 }
 

@@ -132,7 +132,7 @@ static void name_unit(const shoal_study *study, const char *dimension, shoal_col
 static shoal_status create_plan(study_run *run)
 {
     shoal_study *study = run->study;
-    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER, .elsewhere = true}; /* the study's has them */
+    shoal_findings findings = {.maker = SHOAL_MAKER_CALLER};
     if (run->wave.n_systems < study->ensemble->n_systems)
         findings.maker = SHOAL_MAKER_PART;
     const shoal_status status = shoal_plan_try(run->context, &run->wave, &study->options, &findings, &run->plan);

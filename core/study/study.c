@@ -5,6 +5,8 @@
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +91,7 @@ static shoal_status read_ensemble(const shoal_config *config, const shoal_result
     if (status)
         return status;
     study->findings.maker = shoal_study_is_whole(study) ? SHOAL_MAKER_STUDY : SHOAL_MAKER_PART;
+    study->findings.warns = true;
     if ((status = shoal_plan_check_options(config->context, &study->options, &study->findings)))
         return shoal_study_refused(study, status);
     if ((status = read_output(config, study)) || (status = read_systems(config, from, study)) ||
@@ -172,9 +175,8 @@ shoal_status shoal_study_open_from(shoal_context *context, const char *path, con
     return status;
 }
 
-/* What a program gives for a study. */
-static shoal_status check_given(shoal_context *context, const char *function, const char *path, int n_overrides,
-                                const char *const *overrides, shoal_study **study)
+shoal_status shoal_study_check_given(shoal_context *context, const char *function, const char *path, int n_overrides,
+                                     const char *const *overrides, shoal_study **study)
 {
     shoal_status status = shoal_check_given(context, function, "study", study);
     if (!status)
@@ -196,14 +198,14 @@ static shoal_status check_given(shoal_context *context, const char *function, co
 shoal_status shoal_study_load(shoal_context *context, const char *path, int n_overrides, const char *const *overrides,
                               shoal_study **study)
 {
-    const shoal_status status = check_given(context, __func__, path, n_overrides, overrides, study);
+    const shoal_status status = shoal_study_check_given(context, __func__, path, n_overrides, overrides, study);
     return status ? status : shoal_study_open(context, path, NULL, n_overrides, overrides, NULL, study);
 }
 
 shoal_status shoal_study_parse(shoal_context *context, const char *text, const char *path, int n_overrides,
                                const char *const *overrides, shoal_study **study)
 {
-    shoal_status status = check_given(context, __func__, path, n_overrides, overrides, study);
+    shoal_status status = shoal_study_check_given(context, __func__, path, n_overrides, overrides, study);
     if (!status)
         status = shoal_check_given(context, __func__, "text", text);
     return status ? status : shoal_study_open(context, path, text, n_overrides, overrides, NULL, study);
@@ -217,6 +219,45 @@ const char *shoal_study_output(const shoal_study *study)
 const char *shoal_study_text(const shoal_study *study)
 {
     return study && study->config_text ? study->config_text : "";
+}
+
+/* Places that are given for a time centuries from the start. */
+static void warn_of_far_times(const shoal_study *study, FILE *out)
+{
+    const double unit = study->units.time;
+    if (study->far_body > 0)
+        fprintf(
+            out,
+            "the place of '%s' is that of the time %.9g %s, and the run begins %.0f years from there, at run.t_start "
+            "= %.9g: both are times of one clock\n",
+            study->body_name[study->far_body], study->far_time / unit, study->units.time_name,
+            fabs(study->far_time - study->t_start) / (2 * M_PI), study->t_start / unit);
+}
+
+const char *shoal_study_warnings(shoal_study *study)
+{
+    if (!study || study->big)
+        return "";
+    const int n = study->ensemble->n_bodies;
+    const char **names = malloc((size_t)n * sizeof *names);
+    char *text = NULL;
+    size_t size;
+    FILE *out = names ? open_memstream(&text, &size) : NULL;
+    for (int b = 0; out && b < n; b++)
+        names[b] = study->body_name[b];
+    if (out) {
+        shoal_options options = study->options;
+        options.names = names;
+        shoal_plan_warn(&(shoal_warned){study->ensemble, &options,
+                                        shoal_propagator_find(study->context, options.propagator), &study->findings,
+                                        &study->units},
+                        out);
+        warn_of_far_times(study, out);
+    }
+    free(names);
+    free(study->warnings);
+    study->warnings = out && fclose(out) == 0 ? text : NULL;
+    return study->warnings ? study->warnings : "";
 }
 
 int shoal_study_is_big(const shoal_study *study)
@@ -249,6 +290,7 @@ void shoal_study_destroy(shoal_study **study)
     free(old->body_name);
     free(old->times);
     free(old->output);
+    free(old->warnings);
     free(old->config_text);
     free(old->path);
     free(old);

@@ -31,18 +31,6 @@ typedef struct shoal_extension {
                          * begins again; NULL: there is none */
 } shoal_extension;
 
-/* What to extend. All texts are borrowed. */
-typedef struct shoal_extend_options {
-    const char *file, *end; /* t_end, or orbits where the study has run.orbits */
-    const char *where;      /* as shoal_select_systems has it; NULL = all systems */
-    const char *output,
-        *folder; /* the file to write, NULL = the same; where the config was, NULL = where the file is */
-    int n_overrides;
-    const char *const *overrides; /* keys on which no result depends */
-} shoal_extend_options;
-
-/* The study of a result's config with a later end. shoal_study_run then goes on from there. */
-shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_options *options, shoal_study **study);
 /* For run.c: the rows of what had happened by the end of the earlier run, to the fresh result, and the systems that
  * had come there, to the fresh plan. n_snapshots: of each of these, that the longer run has, too. */
 shoal_status shoal_extension_begin(const shoal_study *study, long n_snapshots, shoal_plan *plan, shoal_result *result);
@@ -176,6 +164,7 @@ struct shoal_study {
     shoal_ensemble *ensemble;
     int far_body; /* one whose place is given for a time centuries from t_start, 0 = none; and that time */
     double far_time;
+    char *warnings;      /* of shoal_study_warnings; NULL: nobody has asked */
     char stands_in[200]; /* why no system is possible, so that later draws stand in, for a likelihood alone; or "" */
     long n_rows_drawn, n_rows; /* of a CSV in sample.file: its first ones are drawn; 0: there is none */
     struct shoal_table *given; /* borrowed, NULL = none: receives the possible systems in inner units, in the frame of
@@ -197,7 +186,10 @@ struct shoal_study {
  */
 shoal_status shoal_study_open(shoal_context *context, const char *path, const char *text, int n_overrides,
                               const char *const *overrides, struct shoal_table *given, shoal_study **study);
-/* The same, with systems that a result has kept (begin.c); from: borrowed until it returns, NULL = none. */
+/* Refuse what no program may give to a function that makes a study; *study becomes NULL. path: of its file. */
+shoal_status shoal_study_check_given(shoal_context *context, const char *function, const char *path, int n_overrides,
+                                     const char *const *overrides, shoal_study **study);
+/* shoal_study_open with systems that a result has kept (begin.c); from: borrowed until it returns, NULL = none. */
 shoal_status shoal_study_open_from(shoal_context *context, const char *path, const char *text, int n_overrides,
                                    const char *const *overrides, const shoal_result *from, shoal_study **study);
 /* run.c: the result of a study before its first step. Its final states are the initial ones. */

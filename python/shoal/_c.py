@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_long, c_void_p
@@ -128,6 +129,22 @@ class Options(Structure):
         ("dt_max", c_double),
         ("max_steps", c_double),
         ("devices", c_char_p),
+        ("units", c_char_p),
+        ("names", POINTER(c_char_p)),
+    ]
+
+
+class ExtendOptions(Structure):
+    """shoal_extend_options: what a longer run goes on from, and to where."""
+
+    _fields_ = [
+        ("file", c_char_p),
+        ("end", c_char_p),
+        ("where", c_char_p),
+        ("output", c_char_p),
+        ("folder", c_char_p),
+        ("n_overrides", c_int),
+        ("overrides", POINTER(c_char_p)),
     ]
 
 
@@ -202,6 +219,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_plan_create": (_I, (_P, _P, _P, _P)),
     "shoal_plan_destroy": (None, (_P,)),
     "shoal_plan_line": (_S, (_P,)),
+    "shoal_plan_warnings": (_S, (_P,)),
     "shoal_plan_integrate": (_I, (_P, _D)),
     "shoal_plan_get_column": (_I, (_P, _S, _L, _L, _P, _L)),
     "shoal_plan_column_name": (_S, (_P, _S, _I, _P)),
@@ -214,7 +232,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_study_destroy": (None, (_P,)),
     "shoal_study_output": (_S, (_P,)),
     "shoal_study_text": (_S, (_P,)),
+    "shoal_study_extend": (_I, (_P, _P, _P)),
     "shoal_study_is_big": (_I, (_P,)),
+    "shoal_study_warnings": (_S, (_P,)),
     "shoal_study_run": (_I, (_P, _I, ProgressCallback, _P)),
     "shoal_model_create": (_I, (_P, _L, _P)),
     "shoal_model_destroy": (None, (_P,)),
@@ -226,6 +246,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "shoal_model_evaluate": (_I, (_P, _L, _P, _P)),
     "shoal_model_evaluate_device": (_I, (_P, _L, _P, _P, _I, _P)),
     "shoal_model_predict": (_I, (_P, _L, _P, _P)),
+    "shoal_model_step_error": (_I, (_P, _L, _P, _P)),
     "shoal_model_log_prior": (_I, (_P, _L, _P, _P)),
     "shoal_model_prior_transform": (_I, (_P, _L, _P, _P)),
     "shoal_model_from_normal": (_I, (_P, _L, _P, _P)),
@@ -287,6 +308,12 @@ def program() -> str:
 
 def text(value: bytes | None) -> str:
     return (value or b"").decode(errors="replace")
+
+
+def warn(lines: bytes | None, stacklevel: int) -> None:
+    """Warn of each line, as from the caller that is `stacklevel` calls away."""
+    for line in text(lines).splitlines():
+        warnings.warn(line, stacklevel=stacklevel + 1)
 
 
 # ---- contexts and objects -------------------------------------------------------------------------------------------

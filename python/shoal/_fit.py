@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,9 @@ def fit(
     finally:
         if made:
             os.unlink(made)
+    for line in (errors or "").splitlines():
+        if line.startswith("shoal: warning: "):
+            warnings.warn(line.removeprefix("shoal: warning: "), stacklevel=2)
     last = (errors or "").strip().rpartition("\n")[2].removeprefix("shoal: ") or f"exit status {child.returncode}"
     if child.returncode == 130:
         raise InterruptedRun(last)
@@ -137,7 +141,8 @@ def _read_optimum(summary: str) -> dict[str, tuple[float, float]] | None:
     if not heads:
         return None
     optimum = {}
-    for line in lines[heads[0] + 1 : -1]:
+    ends = next(i for i, line in enumerate(lines) if i > heads[0] and line.startswith("ln L "))
+    for line in lines[heads[0] + 1 : ends]:
         name, value, sigma = line.rsplit(maxsplit=2)
         optimum[re.sub(r" \[[^][]*\]$", "", name.rstrip())] = float(value), float(sigma)
     return optimum

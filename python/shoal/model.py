@@ -325,6 +325,24 @@ class Model(Density):
             raise UnsupportedError("this version of the library does not predict")
         return cast(Array, self._call(C.shoal_model_predict, theta, self.n_data))
 
+    def step_error(self, theta: npt.ArrayLike) -> Array:
+        """How far ln L depends on the step.
+
+        Parameters
+        ----------
+        theta : array_like, shape (..., n_parameters)
+            For instance 64 draws of the posterior.
+
+        Returns
+        -------
+        ndarray, shape (...)
+            ln L with half the step, less ln L. An adaptive propagator has its tolerance divided for that. Over draws of
+            a posterior the standard deviation says by about how many sigma parameters move with half the step.
+        """
+        if not has("shoal_model_step_error"):
+            raise UnsupportedError("this version of the library does not compare steps")
+        return cast(Array, self._call(C.shoal_model_step_error, theta, None))
+
     def from_normal(self, z: npt.ArrayLike) -> Array:
         """Parameters that are drawn from the priors, of independent standard normal numbers (..., n_parameters)."""
         return cast(Array, self._call(C.shoal_model_from_normal, z, self.n_parameters))

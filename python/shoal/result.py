@@ -12,7 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._c import C, Context, Event, InputError, text
+from ._c import (
+    E_INTERRUPTED,
+    C,
+    Context,
+    Event,
+    ExtendOptions,
+    Handle,
+    InputError,
+    InterruptedRun,
+    ProgressCallback,
+    UnsupportedError,
+    has,
+    text,
+    warn,
+)
+from ._config import Overrides, _override_texts
+from ._progress import Watch
 from ._units import Array, Units
 
 if TYPE_CHECKING:
@@ -524,6 +540,67 @@ class FileResult(Result):
         self._snapshot_times = self._column("snapshots", "time")
         self.times = np.unique(self._snapshot_times)
 
+    def extend(
+        self,
+        t_end: float,
+        *,
+        where: str | None = None,
+        output: str | os.PathLike[str] | None = None,
+        overrides: Overrides = None,
+        overwrite: bool = False,
+        progress: bool = False,
+        allow_plugins: bool = False,
+    ) -> FileResult:
+        """Go on to a later end: what a run to that end from the first would have left, to the last bit.
+
+        Parameters
+        ----------
+        t_end : float
+            In the config's unit of time; orbits, where it has ``run.orbits``.
+        where : str, optional
+            Only systems of which this is true, as `shoal query` has it: ``"outcome == survived"``. It needs `output`.
+        output : str or path, optional
+            The file to write; without it the result's own file is replaced when the run is complete.
+        overrides : dict, optional
+            Values of keys on which no result depends, such as ``{"run.engine": "cpu"}``.
+        overwrite : bool
+            Another `output` that is there may be replaced.
+        progress : bool
+            Show a bar of tqdm.
+        allow_plugins : bool
+            Allow the config to name C files, which are compiled and run.
+
+        Returns
+        -------
+        Result
+            That of the new file. This one stays what it is.
+
+        Raises
+        ------
+        InterruptedRun
+            After Ctrl-C; the same call goes on. A file that was to be replaced is as it was.
+        """
+        if not has("shoal_study_extend"):
+            raise UnsupportedError("this version of the library does not extend a run")
+        context = Context()
+        words = _override_texts(overrides)
+        options = ExtendOptions(
+            os.fsencode(self.path),
+            repr(float(t_end)).encode(),
+            None if where is None else where.encode(),
+            None if output is None else os.fsencode(output),
+            None,
+            len(words),
+            (ctypes.c_char_p * len(words))(*(word.encode() for word in words)),
+        )
+        with context.lock:
+            if allow_plugins:
+                context.check(C.shoal_context_allow_plugins(context.address, 1))
+            study = context.make(
+                "shoal_study_extend", "shoal_study_destroy", context.address, ctypes.byref(options), keeps=context
+            )
+            return run_study(study, overwrite, progress, 2)
+
     def text(self, name: str) -> str:
         """A text of the run: "config", "plan", "version", "epoch", "unit_length", "unit_mass", "unit_time"."""
         return text(C.shoal_result_text(self._handle.address, name.encode()))
@@ -659,6 +736,25 @@ class FileResult(Result):
 
     def _G(self) -> float:
         return float(C.shoal_result_number(self._handle.address, b"G"))
+
+
+def run_study(study: Handle, overwrite: bool, progress: bool, stacklevel: int) -> FileResult:
+    """Run a study, whose context the caller has locked, and open its result; warn as from `stacklevel` calls away."""
+    context = study.context
+    if has("shoal_study_warnings"):
+        warn(C.shoal_study_warnings(study.address), stacklevel + 1)
+    output = text(C.shoal_study_output(study.address))
+    with Watch(progress, os.path.basename(output)) as watch:
+
+        def look(given: Any, user: Any) -> int:
+            watch.show(given.contents.fraction)
+            return int(watch.asked)
+
+        status = C.shoal_study_run(study.address, int(overwrite), ProgressCallback(look), None)
+    if status == E_INTERRUPTED:
+        raise InterruptedRun(text(C.shoal_context_message(context.address)), FileResult(output))
+    context.check(status)
+    return FileResult(output)
 
 
 def open(path: str | os.PathLike[str]) -> FileResult:

@@ -14,23 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ._c import (
-    E_INTERRUPTED,
     C,
     Context,
     InputError,
     InterruptedRun,
     Options,
     PlugOptions,
-    ProgressCallback,
     Setting,
     UnsupportedError,
+    has,
     text,
+    warn,
 )
 from ._config import Config, Overrides, Recipe, make_recipe
 from ._progress import Watch
 from ._units import Array, Units, plain_setting
 from .ensemble import Ensemble, Made
-from .result import GOES_ON, FileResult, RunResult
+from .result import GOES_ON, FileResult, RunResult, run_study
 
 Plug = str | Mapping[str, Any]
 SLICE_SECONDS = 0.3
@@ -46,6 +46,9 @@ class _Plan:
         self.kept: list[Any] = []
         self.options = Options()
         context.check(C.shoal_options_init(ctypes.byref(self.options), ctypes.sizeof(Options)))
+        if has("shoal_plan_warnings"):
+            self.options.units = self.units.text.encode()
+            self.options.names = (ctypes.c_char_p * len(self.names))(*(name.encode() for name in self.names))
 
     def settings(self, plug: str, given: Mapping[str, Any]) -> tuple[Any, int]:
         """An array of shoal_setting, in units of the library."""
@@ -182,6 +185,8 @@ def integrate(
         "shoal_plan_create", "shoal_plan_destroy", context.address, address, ctypes.byref(options), keeps=made.handle
     )
     made.warn(2)
+    if has("shoal_plan_warnings"):
+        warn(C.shoal_plan_warnings(handle.address), 2)
     snapshots = np.full((len(wanted), ensemble.n_systems, ensemble.n_bodies, 7), np.nan)
     result = RunResult(made, handle, ensemble.names, units, wanted, snapshots)
     result.logs = [name for name, _ in map(split, [monitors] if isinstance(monitors, (str, Mapping)) else monitors)]
@@ -299,24 +304,14 @@ class Study:
             Of a config with the group ``model``, one big system: ``shoal run`` runs it.
         """
         context = self._context
-        with Watch(progress, os.path.basename(self.output)) as watch, context.lock:
+        with context.lock:
             study = self._recipe.load(context)
             if C.shoal_study_is_big(study.address):
                 raise UnsupportedError(
                     f"{self._recipe.path}: one big system, whose result is for the program: "
                     "shoal run, shoal query, shoal plot, shoal convert"
                 )
-
-            def look(given: Any, user: Any) -> int:
-                watch.show(given.contents.fraction)
-                return int(watch.asked)
-
-            status = C.shoal_study_run(study.address, int(overwrite), ProgressCallback(look), None)
-            if status == E_INTERRUPTED:
-                message = text(C.shoal_context_message(context.address))
-                raise InterruptedRun(message, self.open())
-            context.check(status)
-        return self.open()
+            return run_study(study, overwrite, progress, 2)
 
     def open(self) -> FileResult:
         """What its run has written so far."""

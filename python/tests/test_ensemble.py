@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -175,6 +176,24 @@ def test_impossible_systems_disturb_no_other():
     assert list(result.outcome) == ["survived", "invalid", "survived"]
     alone = shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=[1, 1.5], e=[[0.1, 0.1]])
     assert (shoal.integrate(alone, 10.0, dt=0.05).states()[0] == result.states()[2]).all()
+
+
+def test_steps_that_do_not_resolve_a_pericentre_are_told():
+    ens = shoal.Ensemble.from_elements(
+        m=[1, 1e-5, 1e-5], P=[100.0, 300.0], e=[[0.1, 0.1], [0.1, 0.95]], units="AU, Msun, d", names=["star", "b", "c"]
+    )
+    needed = 300 * math.sqrt(0.05**3 / 1.95) / 16  # P sqrt((1 - e)^3 / (1 + e)) / 16
+    told = r"1 of 2 systems.*worst for 'c' in system 1; all need dt = 0.15 d, or steps_per_orbit = "
+    assert 0.15 < needed < 0.151
+    with pytest.warns(UserWarning, match=told) as all_told:
+        shoal.integrate(ens, 10.0, dt=4.0)
+    assert len(all_told) == 1 and all_told[0].filename == __file__
+    with pytest.warns(UserWarning, match="mvs is for planets that are light.*'b' has 0.3 of the mass of 'star'"):
+        shoal.integrate(shoal.Ensemble.from_elements(m=[1, 0.3], a=[1.0], names=["star", "b"]), 1.0, dt=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shoal.integrate(ens, 10.0, dt=0.999 * needed)
+        shoal.integrate(ens, 10.0, "gauss_radau")
 
 
 @pytest.mark.parametrize("e", [0.1, 1.5])

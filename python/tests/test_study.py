@@ -55,6 +55,31 @@ def test_a_sweep(config):
     assert pickle.loads(pickle.dumps(study)).output == study.output
 
 
+def test_a_study_warns_before_it_runs(config):
+    config["system"]["bodies"][2]["e"] = 0.95
+    config["sweep"] = config["sweep"][1:]
+    study = shoal.Study(config)
+    with pytest.warns(UserWarning, match="4 of 4 systems have steps longer.*not resolved, worst for 'c'") as told:
+        study.run()
+    assert len(told) == 1 and told[0].filename == __file__
+
+
+def test_a_result_is_extended_with_the_same_bits(config, tmp_path):
+    whole = shoal.Study(config, {"run.t_end": 100.0, "output.file": str(tmp_path / "whole.h5")}).run()
+    result = shoal.Study(config).run()
+    first = result.states()
+    with pytest.raises(shoal.InputError, match="--output"):
+        result.extend(100, where="system < 3")
+    with pytest.raises(shoal.InputError, match="25"):
+        result.extend(25.0)
+    some = result.extend(100, where="system < 3", output=tmp_path / "some.h5", overrides={"run.threads": 1})
+    assert len(some) == 3 and (some.states() == whole.states()[:3]).all()
+    later = result.extend(100.0)
+    assert later.path == result.path and later.complete and (later.times == whole.times).all()
+    assert (later.states() == whole.states()).all() and (later["megno"] == whole["megno"]).all()
+    assert (result.states() == first).all() and not (later.states() == first).all()
+
+
 def test_pictures_tables_and_datasets(config):
     result = shoal.Study(config).run()
     pd = pytest.importorskip("pandas")

@@ -522,7 +522,7 @@ typedef struct shoal_options {
     /* GPUs that share the systems: "auto" (default), as many as pay of those that are like the first one; "all"; a
      * number such as "2"; a list such as "[0,2]". No result depends on it. Read if the size includes it */
     const char *devices;
-    /* for shoal_plan_warnings: the units of their numbers, as a config has them, "AU, Msun, yr", NULL = no warnings; the
+    /* for shoal_plan_warnings: the units of their numbers, as a config has them, "AU, Msun, yr", NULL = no warnings;
      * names of the bodies, NULL = their numbers. Read if the size includes them */
     const char *units;
     const char *const *names; /* [n_bodies] */

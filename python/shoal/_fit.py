@@ -29,6 +29,8 @@ class Posterior:
     optimum : dict of str to (float, float), or None
         Of ``fit.method = "optimise"``: each parameter and its standard deviation, in the order of `Model.names`, to
         the two digits of the deviation that the program prints.
+    step_error : float, or None
+        By how many sigma half the step moves the parameters (docs/fit.md); None if the propagator has no such step.
     summary : str
         Median, quantiles, R-hat and sample sizes of each parameter, or the optimum, as the program prints them.
     """
@@ -36,6 +38,8 @@ class Posterior:
     def __init__(self, path: str | None, precise: bool, summary: str) -> None:
         self.path, self.precise, self.summary = path, precise, summary
         self.optimum: dict[str, tuple[float, float]] | None = _read_optimum(summary)
+        found = re.search(r"^step error .* by (\S+) sigma$", summary, re.MULTILINE)
+        self.step_error = float(found[1]) if found else None
 
     def __repr__(self) -> str:
         where = self.path or "without draws"
@@ -141,7 +145,7 @@ def _read_optimum(summary: str) -> dict[str, tuple[float, float]] | None:
     if not heads:
         return None
     optimum = {}
-    ends = next(i for i, line in enumerate(lines) if i > heads[0] and line.startswith("ln L "))
+    ends = max(i for i, line in enumerate(lines) if line.startswith("ln L "))
     for line in lines[heads[0] + 1 : ends]:
         name, value, sigma = line.rsplit(maxsplit=2)
         optimum[re.sub(r" \[[^][]*\]$", "", name.rstrip())] = float(value), float(sigma)

@@ -43,6 +43,7 @@ def test_a_fit(config, tmp_path):
     found = shoal.fit(config)
     assert found.precise and found.path == str(tmp_path / "fit.h5") and "b.P" in found.summary
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fit.h5", "rv.txt"]
+    assert found.step_error is not None and found.step_error < 1e-3
     with pytest.raises(shoal.InputError, match="is there already"):
         shoal.fit(config)
     assert not shoal.fit(config, {"fit.steps": 20}, overwrite=True).precise
@@ -57,6 +58,10 @@ def test_an_optimum_has_no_draws(config):
     assert found.optimum is not None and list(found.optimum) == model.names
     best = [found.optimum[name][0] for name in model.names]
     assert (np.abs(model.gradient(best)) * [found.optimum[name][1] for name in model.names] < 0.2).all()
+    assert found.step_error is not None and found.step_error < 1e-3
+    with pytest.warns(UserWarning, match=r"half the step moves parameters by .* sigma: expected a shorter step"):
+        coarse = shoal.fit(config, {"fit.method": "optimise", "integrator.name": "leapfrog"})
+    assert coarse.step_error is not None and coarse.step_error > 0.1
     config["system"]["bodies"][1]["name"] = "ln b [é]"
     for parameter in config["sample"]["parameters"]:
         parameter["body"] = "ln b [é]"

@@ -523,7 +523,8 @@ typedef struct shoal_options {
      * number such as "2"; a list such as "[0,2]". No result depends on it. Read if the size includes it */
     const char *devices;
     /* for shoal_plan_warnings: the units of their numbers, as a config has them, "AU, Msun, yr", NULL = no warnings;
-     * names of the bodies, NULL = their numbers. Read if the size includes them */
+     * names of the bodies, NULL = their numbers. With units, a monitor that sees nothing in any system is refused, as
+     * in a study. Read if the size includes them */
     const char *units;
     const char *const *names; /* [n_bodies] */
 } shoal_options;

@@ -30,10 +30,11 @@ static double change(const double *slots, const double *p)
 }
 
 static const shoal_monitor_column columns[] = {
-    {"amd", "", "angular momentum deficit at the first look, relative to the total angular momentum", first,
-     SHOAL_OF_SYSTEM},
+    {"amd", "", "angular momentum deficit over the total angular momentum, at the first look with all orbits bound",
+     first, SHOAL_OF_SYSTEM},
     {"amd_change", "",
-     "largest relative change of the angular momentum deficit since the first look; empty where that is below 1e-13",
+     "largest relative change of that since then, at looks with all orbits bound, and by what changes the total, such "
+     "as removals; empty where amd is below 1e-13",
      change, SHOAL_OF_SYSTEM},
 };
 

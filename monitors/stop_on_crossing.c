@@ -14,8 +14,9 @@ static const double initial[stop_on_crossing_SLOTS] = {0};
 
 const shoal_monitor shoal_monitor_stop_on_crossing = {
     .name = "stop_on_crossing",
-    .doc = "ends a system (crossed) when osculating orbits cross, a1 (1 + e1) > a2 (1 - e2); Neptune and Pluto do, and "
-           "live",
+    .doc =
+        "ends a system (crossed) when osculating ellipses cross, a1 (1 + e1) > a2 (1 - e2); Neptune and Pluto do, and "
+        "live. A body that is not bound has none",
     .reference = "the criterion is used by, e.g., Chambers, Wetherill & Boss 1996, Icarus 119, 261",
     .ends_only = true,
     .n_slots = SHOAL_COUNT(initial),

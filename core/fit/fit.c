@@ -402,52 +402,70 @@ shoal_status shoal_fit_lock(shoal_context *context, const char *output, const ch
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* The standard deviation of what half the step adds to ln L of n vectors; infinite if some are impossible with it. */
-static shoal_status find_step_error(shoal_fit *fit, long n, double *theta, double *deviation)
+/* What half the step adds to ln L of draws that count, evenly chosen: its standard deviation. */
+static shoal_status step_error_of_draws(shoal_fit *fit, shoal_draws *draws)
 {
-    const int k = fit->target.n_parameters;
-    double *error = malloc((size_t)n * sizeof *error + 1);
-    long n_known = 0;
-    *deviation = NAN;
-    if (!error)
+    const long first = shoal_draws_first(draws), all = (draws->n - first) * draws->n_walkers, k = draws->k,
+               row = k + SHOAL_DRAW_NUMBERS, n = all < STEP_DRAWS ? all : STEP_DRAWS;
+    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double)), *error = theta + n * k;
+    if (!theta)
         return out_of_memory(fit, n);
     for (long i = 0; i < n * k; i++)
-        theta[i] = shoal_fit_wrap(fit, (int)(i % k), theta[i]);
+        theta[i] = shoal_fit_wrap(fit, (int)(i % k),
+                                  draws->values[(first * draws->n_walkers + i / k * all / n) * row + i % k]);
     const shoal_status status = shoal_model_step_error(fit->model, n, theta, error);
-    for (long i = 0; i < n && !status; i++)
-        if (!isnan(error[i]))
-            error[n_known++] = error[i];
-    if (n_known > 1)
-        *deviation = gsl_stats_sd(error, 1, (size_t)n_known);
-    if (n_known > 1 && isnan(*deviation))
-        *deviation = INFINITY;
-    free(error);
-    return status == SHOAL_E_UNSUPPORTED ? SHOAL_OK : status;
+    if (!status && n > 1)
+        draws->step_error = gsl_stats_sd(error, 1, (size_t)n);
+    if (!status && isnan(draws->step_error) && n > 1) /* a draw that is not possible with half the step */
+        draws->step_error = INFINITY;
+    free(theta);
+    return status;
+}
+
+/* The slope along an axis of the covariance, by what is possible of: the optimum, a sigma this way and that way. */
+static double slope_of(double middle, double ahead, double behind)
+{
+    return isfinite(ahead) && isfinite(behind) ? (ahead - behind) / 2
+           : isfinite(ahead)                   ? ahead - middle
+           : isfinite(behind)                  ? middle - behind
+                                               : NAN;
+}
+
+/* The length of the slopes of what half the step adds to ln L, along all axes of the optimum's covariance. */
+static shoal_status step_error_of_optimum(shoal_fit *fit, shoal_draws *draws)
+{
+    const long k = draws->k, n = 2 * k + 1;
+    const shoal_optimum *optimum = &draws->optimum;
+    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double)), *error = theta + n * k, square = 0;
+    if (!theta)
+        return out_of_memory(fit, n);
+    for (long i = 0; i < n * k; i++) {
+        const long axis = (i / k - 1) / 2, p = i % k;
+        const double sigma = i < k ? 0 : (i / k % 2 ? 1 : -1) * optimum->root[p * k + axis];
+        theta[i] = shoal_fit_wrap(fit, (int)p, optimum->theta[p] + sigma);
+    }
+    const shoal_status status = shoal_model_step_error(fit->model, n, theta, error);
+    for (long axis = 0; axis < k && !status; axis++) {
+        const double slope = slope_of(error[0], error[2 * axis + 1], error[2 * axis + 2]);
+        square += slope * slope;
+    }
+    draws->step_error = status ? NAN : sqrt(square);
+    free(theta);
+    return status;
 }
 
 /*
  * By how many sigma half the step moves a posterior: draws->step_error. To the first order ln L changes by c x with x
  * the parameters in units of their sigma, and a normal posterior times exp(c x) is the same one, moved by c. Over draws
- * the change has the standard deviation |c|; over vectors that are a sigma from the optimum, to both sides along each
- * of the k axes of its covariance, |c| / sqrt(k).
+ * the change has the standard deviation |c|. If it is 0, nothing depends on a step.
  */
 static shoal_status check_step(shoal_fit *fit, shoal_draws *draws)
 {
-    const long first = shoal_draws_first(draws), all = (draws->n - first) * draws->n_walkers, k = draws->k,
-               row = k + SHOAL_DRAW_NUMBERS, some = all < STEP_DRAWS ? all : STEP_DRAWS;
-    const bool has_draws = draws->values;
-    const long n = has_draws ? some : 2 * k;
-    const shoal_optimum *optimum = &draws->optimum;
-    double *theta = malloc((size_t)(n * k) * sizeof *theta + 1);
-    if (!theta)
-        return out_of_memory(fit, n);
-    for (long i = 0; i < n * k; i++)
-        theta[i] = has_draws ? draws->values[(first * draws->n_walkers + i / k * all / n) * row + i % k]
-                             : optimum->theta[i % k] + (i / k % 2 ? -1 : 1) * optimum->root[i % k * k + i / k / 2];
-    const shoal_status status = find_step_error(fit, n, theta, &draws->step_error);
-    draws->step_error *= has_draws ? 1 : sqrt((double)k);
-    free(theta);
-    return status;
+    draws->step_error = NAN;
+    const shoal_status status = draws->values ? step_error_of_draws(fit, draws) : step_error_of_optimum(fit, draws);
+    if (draws->step_error == 0)
+        draws->step_error = NAN;
+    return status == SHOAL_E_UNSUPPORTED ? SHOAL_OK : status;
 }
 
 /* ---- the fit ----------------------------------------------------------------------------------------------------- */

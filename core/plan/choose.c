@@ -273,7 +273,10 @@ static shoal_status find_monitors(shoal_plan *plan, const shoal_options *options
 static shoal_status check_monitor(const shoal_plan *plan, int index, shoal_fault what)
 {
     const shoal_monitor *type = shoal_plugs_of(plan->context)->monitors[index];
-    const shoal_ensemble *seen = plan->findings->maker == SHOAL_MAKER_STUDY ? plan->ensemble : NULL;
+    const shoal_findings *findings = plan->findings;
+    const bool strict = findings->maker == SHOAL_MAKER_STUDY ||
+                        (findings->maker == SHOAL_MAKER_CALLER && findings->warns);
+    const shoal_ensemble *seen = strict ? plan->ensemble : NULL;
     const char *why = type->refuses ? type->refuses(plan->args.monitor[index], seen) : NULL;
     shoal_fault *fault = &plan->findings->fault;
     if (why)

@@ -239,8 +239,9 @@ shoal_status shoal_options_read(shoal_context *context, const char *function, co
 
 /* ---- steps.c: when systems end, how long their steps are --------------------------------------------------------- */
 
-/* The orbit of a moon about its planet: bound to it, no heavier, nearer to it than to the star and in its Hill sphere.
- * Returns false if it is none. */
+/* The orbit of a moon about its planet: no heavier, nearer to it than to the star, on an ellipse in its Hill sphere
+ * with e < 0.9. (Planets that pass each other slowly are bound for that time, on orbits along a line.) Returns false if
+ * it is none. */
 bool shoal_plan_moon(const shoal_body *star, const shoal_body *planet, const shoal_body *moon, shoal_orbit *orbit);
 /* Set when the systems end; with options.orbits find the periods in which times are counted. */
 shoal_status shoal_plan_choose_end(shoal_plan *plan, const shoal_options *options);

@@ -120,15 +120,19 @@ static void add_long_steps(shoal_long_steps *to, const shoal_long_steps *from)
     to->n = was.n + from->n;
 }
 
+#define MOST_MOON_E 0.9
+
 bool shoal_plan_moon(const shoal_body *star, const shoal_body *planet, const shoal_body *moon, shoal_orbit *orbit)
 {
     const double state[6] = {moon->x - planet->x,   moon->y - planet->y,   moon->z - planet->z,
                              moon->vx - planet->vx, moon->vy - planet->vy, moon->vz - planet->vz};
     const double apart = hypot(hypot(state[0], state[1]), state[2]),
                  out = hypot(hypot(planet->x - star->x, planet->y - star->y), planet->z - star->z),
-                 own = hypot(hypot(moon->x - star->x, moon->y - star->y), moon->z - star->z);
-    return moon->m <= planet->m && apart < out * cbrt(planet->m / (3 * star->m)) && apart < own &&
-           shoal_orbit_from_state(NULL, planet->m + moon->m, state, orbit) == SHOAL_OK && orbit->e < 1;
+                 own = hypot(hypot(moon->x - star->x, moon->y - star->y), moon->z - star->z),
+                 hill = out * cbrt(planet->m / (3 * star->m));
+    return moon->m <= planet->m && apart < hill && apart < own &&
+           shoal_orbit_from_state(NULL, planet->m + moon->m, state, orbit) == SHOAL_OK && orbit->e < MOST_MOON_E &&
+           orbit->a * (1 + orbit->e) < hill;
 }
 
 /* The orbit of a moon about its planet in the place of its Jacobi orbit. */
@@ -146,8 +150,10 @@ static void find_moons(int n, const shoal_body *bodies, shoal_orbit *orbits)
  * Note the body of n orbits that needs the shortest step, if the step dt is too long for it: longer than a
  * sixteenth of the effective period at its pericentre, T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)). A map whose
  * steps do not resolve the passage is chaotic by itself (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe
- * & Hadden 2022, arXiv:2111.08835).
+ * & Hadden 2022, arXiv:2111.08835). Orbits that are nearly circles have no passage to resolve: ten steps do.
  */
+#define NEARLY_CIRCLE 0.1
+
 static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double period,
                               double dt)
 {
@@ -155,7 +161,7 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
     int body = 0;
     for (int i = 1; i < n; i++) {
         const double e = orbits[i].e, P = orbits[i].P, q = orbits[i].a * (1 - e);
-        const double needed = P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e)) / 16,
+        const double needed = e < NEARLY_CIRCLE ? P / 10 : P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e)) / 16,
                      mu = pow(2 * M_PI / P, 2) * pow(orbits[i].a, 3);
         if (!(e < 1))
             continue;

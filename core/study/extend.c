@@ -263,7 +263,7 @@ shoal_status shoal_study_extend(shoal_context *context, const shoal_extend_optio
     if (status)
         return status;
     void *numbers = shoal_numbers_begin();
-    status = extend(context, options, study);
+    status = extend(context, of, study);
     shoal_numbers_end(numbers);
     return status;
 }

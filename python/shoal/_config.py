@@ -90,6 +90,14 @@ def config_path(name: str) -> Path:
     raise FileError(f"{file}: no such config comes with shoal")
 
 
+def identity(path: str) -> tuple[int, int, int] | None:
+    """What is other in a file that was put in the place of another one."""
+    if not os.path.exists(path):
+        return None
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
 class Recipe(NamedTuple):
     """What a study is made of. It holds the text, so that it stays the same if the file changes."""
 

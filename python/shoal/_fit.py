@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
+import threading
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._c import Error, InputError, InterruptedRun, UnsupportedError, program
-from ._config import Config, Overrides, _override_texts, write_settings
+from ._config import Config, Overrides, _override_texts, identity, write_settings
 
 if TYPE_CHECKING:
     import subprocess
@@ -108,31 +110,32 @@ def fit(
         with os.fdopen(number, "w") as file:
             file.write(write_settings(config))
         source = made
-    before = _version(path)
+    before = identity(path)
     words = [source, *_override_texts(overrides), *_override_texts({"fit.file": path})]
-    options = [*["--force"] * overwrite, *["--allow-plugins"] * allow_plugins]
+    every = ["--progress=1" if sys.stderr.isatty() else "--progress=10"] if progress else []
+    options = [*["--force"] * overwrite, *["--allow-plugins"] * allow_plugins, *every]
     try:
         child = subprocess.Popen(
             [program(), "fit", *options, "--", *words],
             stdout=subprocess.PIPE,
-            stderr=None if progress else subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        said, errors = _wait(child)
+        said, errors = _wait(child, progress)
     finally:
         if made:
             os.unlink(made)
-    for line in (errors or "").splitlines():
-        if line.startswith("shoal: warning: "):
-            warnings.warn(line.removeprefix("shoal: warning: "), stacklevel=2)
-    last = (errors or "").strip().rpartition("\n")[2].removeprefix("shoal: ") or f"exit status {child.returncode}"
+    for line in errors:
+        if line.startswith("warning: "):
+            warnings.warn(line.removeprefix("warning: "), stacklevel=2)
+    last = errors[-1] if errors else f"exit status {child.returncode}"
     if child.returncode == 130:
         raise InterruptedRun(last)
     if child.returncode == 3:
         raise UnsupportedError(last)
     if child.returncode == 2:
         raise InputError(last)
-    drawn = _version(path) != before
+    drawn = identity(path) != before
     if child.returncode != 0 and not (child.returncode == 1 and drawn):
         raise Error(last)
     return Posterior(path if drawn else None, child.returncode == 0, said)
@@ -152,18 +155,31 @@ def _read_optimum(summary: str) -> dict[str, tuple[float, float]] | None:
     return optimum
 
 
-def _version(path: str) -> tuple[int, int] | None:
-    """What changes when a file is written anew."""
-    if not os.path.exists(path):
-        return None
-    found = os.stat(path)
-    return found.st_ino, found.st_mtime_ns
+def _wait(child: subprocess.Popen[str], progress: bool) -> tuple[str, list[str]]:
+    """What it prints, and the lines of stderr. A Ctrl-C ends it in order: a terminal tells it, a notebook does not."""
+    errors: list[str] = []
 
+    def read() -> None:
+        live = False
+        for line in child.stderr or ():
+            errors.append(line.rstrip("\n").removeprefix("shoal: "))
+            if progress and re.match("step [0-9]|optimum: ", errors[-1]):
+                live = sys.stderr.isatty()
+                print(f"\r\x1b[K{errors[-1][:100]}" if live else errors[-1], end="" if live else "\n", file=sys.stderr)
+                sys.stderr.flush()
+        if live:
+            print(file=sys.stderr)
 
-def _wait(child: subprocess.Popen[str]) -> tuple[str, str]:
-    """What it prints. A Ctrl-C ends it in order: a terminal tells it, a notebook does not."""
+    def wait() -> str:
+        said = child.stdout.read() if child.stdout else ""
+        child.wait()
+        reader.join()
+        return said
+
+    reader = threading.Thread(target=read)
+    reader.start()
     try:
-        return child.communicate()
+        return wait(), errors
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
-        return child.communicate()
+        return wait(), errors

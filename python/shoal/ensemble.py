@@ -45,7 +45,8 @@ class Made:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.context = Context()
-        self.n_invalid, self.message = 0, ""
+        self.n_invalid = 0
+        self.messages: list[str] = []
         address = self.context.address
         n, n_bodies = ensemble.n_systems, ensemble.n_bodies
         self.handle: Handle = self.context.make(
@@ -70,11 +71,11 @@ class Made:
         self.context.call(function, self.handle.address, *first, block, values.ctypes.data, ctypes.byref(n_invalid))
         if n_invalid.value:
             self.n_invalid += n_invalid.value
-            self.message = self.message or text(C.shoal_context_message(self.context.address))
+            self.messages.append(text(C.shoal_context_message(self.context.address)))
 
     def warn(self, stacklevel: int) -> None:
-        if self.n_invalid:
-            warnings.warn(self.message, stacklevel=stacklevel + 1)
+        for message in self.messages:
+            warnings.warn(message, stacklevel=stacklevel + 1)
 
     def get(self, function: Any, n: int, n_bodies: int, *first: Any, numbers: int = NUMBERS) -> Array:
         values = np.empty((n, n_bodies, numbers) if numbers > 1 else (n, n_bodies))

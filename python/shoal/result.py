@@ -27,7 +27,7 @@ from ._c import (
     text,
     warn,
 )
-from ._config import Overrides, _override_texts
+from ._config import Overrides, _override_texts, identity
 from ._progress import Watch
 from ._units import Array, Units
 
@@ -514,6 +514,7 @@ class FileResult(Result):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        self._opened = os.path.abspath(self.path), identity(self.path)
         self._context = Context()
         self._handle = self._context.make(
             "shoal_result_open",
@@ -564,7 +565,7 @@ class FileResult(Result):
         overrides : dict, optional
             Values of keys on which no result depends, such as ``{"run.engine": "cpu"}``.
         overwrite : bool
-            Another `output` that is there may be replaced.
+            Another `output` that is there may be replaced, and what an interrupted call with another `t_end` has left.
         progress : bool
             Show a bar of tqdm.
         allow_plugins : bool
@@ -582,10 +583,13 @@ class FileResult(Result):
         """
         if not has("shoal_study_extend"):
             raise UnsupportedError("this version of the library does not extend a run")
+        path, opened = self._opened
+        if identity(path) != opened:
+            raise InputError(f"{path}: it is another file than the one that was opened: open it again")
         context = Context()
         words = _override_texts(overrides)
         options = ExtendOptions(
-            os.fsencode(self.path),
+            os.fsencode(path),
             repr(float(t_end)).encode(),
             None if where is None else where.encode(),
             None if output is None else os.fsencode(output),

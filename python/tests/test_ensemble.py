@@ -168,6 +168,22 @@ def test_mistakes_are_told():
         shoal.integrate(ens, 10.0, dt=0.1, monitors="closest_approach")["min_seperation"]
 
 
+def test_monitors_that_see_nothing_are_refused():
+    with pytest.raises(
+        shoal.InputError, match="stop_on_collision: expected a monitor that applies: no body has a radius"
+    ):
+        shoal.integrate(two_planets(), 10.0, dt=0.05, monitors="stop_on_collision")
+    shoal.integrate(two_planets(r=[0, 0, 1e-5]), 10.0, dt=0.05, monitors="stop_on_collision")
+
+
+def test_forces_on_nobody_are_told():
+    states = two_planets().states
+    states[:, 2] = np.nan
+    ens = shoal.Ensemble.from_states(states, names=["star", "b", "c"])
+    with pytest.warns(UserWarning, match="migration does nothing: no system has 'c'"):
+        shoal.integrate(ens, 1.0, dt=0.05, forces={"name": "migration", "body": "c", "tau_a": 10.0})
+
+
 def test_impossible_systems_disturb_no_other():
     e = np.array([[0.0, 0.0], [1.5, 0.0], [0.1, 0.1]])
     ens = shoal.Ensemble.from_elements(m=[1, 1e-5, 1e-5], a=[1, 1.5], e=e)

@@ -47,6 +47,8 @@ def test_a_fit(config, tmp_path):
     with pytest.raises(shoal.InputError, match="is there already"):
         shoal.fit(config)
     assert not shoal.fit(config, {"fit.steps": 20}, overwrite=True).precise
+    with pytest.raises(shoal.InputError, match="walkers=2: expected an integer from 8"):
+        shoal.fit(config, {"fit.walkers": 2}, overwrite=True, progress=True)
     with pytest.raises(shoal.Error, match=r"fit\.walker"):
         shoal.fit(config, {"fit.walker": 20})
 

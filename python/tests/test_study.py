@@ -59,7 +59,7 @@ def test_a_study_warns_before_it_runs(config):
     config["system"]["bodies"][2]["e"] = 0.95
     config["sweep"] = config["sweep"][1:]
     study = shoal.Study(config)
-    with pytest.warns(UserWarning, match="4 of 4 systems have steps longer.*not resolved, worst for 'c'") as told:
+    with pytest.warns(UserWarning, match="4 of 4 systems have steps that do not resolve.*worst for 'c'") as told:
         study.run()
     assert len(told) == 1 and told[0].filename == __file__
 
@@ -78,6 +78,8 @@ def test_a_result_is_extended_with_the_same_bits(config, tmp_path):
     assert later.path == result.path and later.complete and (later.times == whole.times).all()
     assert (later.states() == whole.states()).all() and (later["megno"] == whole["megno"]).all()
     assert (result.states() == first).all() and not (later.states() == first).all()
+    with pytest.raises(shoal.InputError, match="another file than the one that was opened"):
+        result.extend(200.0)
 
 
 def test_pictures_tables_and_datasets(config):

@@ -305,6 +305,17 @@ static void check_model(void)
     REFUSED(NULL, shoal_model_gradient(NULL, SHOAL_PARAMETERS, 1, &number, &number, &number, &number));
 }
 
+static void check_extend(shoal_context *c)
+{
+    shoal_study *study = NULL;
+    REFUSED(NULL, shoal_study_extend(NULL, NULL, &study));
+    REFUSED(c, shoal_study_extend(c, NULL, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5"}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.end = "5"}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5", .n_overrides = 1}, &study));
+    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5"}, NULL));
+}
+
 static void check_study_and_result(shoal_context *c, const shoal_result *r)
 {
     shoal_study *study = NULL;
@@ -323,12 +334,6 @@ static void check_study_and_result(shoal_context *c, const shoal_result *r)
     REFUSED(c, shoal_study_parse(c, NULL, "x.cfg", 0, NULL, &study));
     REFUSED(c, shoal_study_parse(c, "", NULL, 0, NULL, &study));
     REFUSED(c, shoal_study_parse(c, "", "x.cfg", 1, holes, &study));
-    REFUSED(NULL, shoal_study_extend(NULL, NULL, &study));
-    REFUSED(c, shoal_study_extend(c, NULL, &study));
-    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5"}, &study));
-    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.end = "5"}, &study));
-    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5", .n_overrides = 1}, &study));
-    REFUSED(c, shoal_study_extend(c, &(shoal_extend_options){.file = "x.h5", .end = "5"}, NULL));
     DOES_NOTHING(shoal_study_destroy(NULL));
     DOES_NOTHING(shoal_study_destroy(&study));
     NO_TEXT(shoal_study_output(NULL));
@@ -953,6 +958,7 @@ static void test_wrong_arguments_are_refused(void **state)
     assert_ok(context, shoal_ensemble_get_states(ensemble, NULL, states));
     check_ensemble(context, ensemble);
     check_plan(context, ensemble, plan);
+    check_extend(context);
     check_study_and_result(context, result);
     check_model();
     check_all_were_called();

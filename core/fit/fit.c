@@ -407,9 +407,10 @@ static shoal_status step_error_of_draws(shoal_fit *fit, shoal_draws *draws)
 {
     const long first = shoal_draws_first(draws), all = (draws->n - first) * draws->n_walkers, k = draws->k,
                row = k + SHOAL_DRAW_NUMBERS, n = all < STEP_DRAWS ? all : STEP_DRAWS;
-    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double)), *error = theta + n * k;
+    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double));
     if (!theta)
         return out_of_memory(fit, n);
+    double *error = theta + n * k;
     for (long i = 0; i < n * k; i++)
         theta[i] = shoal_fit_wrap(fit, (int)(i % k),
                                   draws->values[(first * draws->n_walkers + i / k * all / n) * row + i % k]);
@@ -436,9 +437,10 @@ static shoal_status step_error_of_optimum(shoal_fit *fit, shoal_draws *draws)
 {
     const long k = draws->k, n = 2 * k + 1;
     const shoal_optimum *optimum = &draws->optimum;
-    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double)), *error = theta + n * k, square = 0;
+    double *theta = shoal_allocate((size_t)(n * (k + 1)), sizeof(double)), square = 0;
     if (!theta)
         return out_of_memory(fit, n);
+    double *error = theta + n * k;
     for (long i = 0; i < n * k; i++) {
         const long axis = (i / k - 1) / 2, p = i % k;
         const double sigma = i < k ? 0 : (i / k % 2 ? 1 : -1) * optimum->root[p * k + axis];

@@ -234,7 +234,7 @@ shoal_status shoal_plan_create(shoal_context *context, shoal_ensemble *ensemble,
     if (status)
         return status;
     void *numbers = shoal_numbers_begin();
-    findings.warns = options.units;
+    findings.warns = options.units != NULL;
     if (options.units)
         status = shoal_units_parse(context, options.units, &units);
     if (!status)

@@ -150,10 +150,8 @@ static void find_moons(int n, const shoal_body *bodies, shoal_orbit *orbits)
  * Note the body of n orbits that needs the shortest step, if the step dt is too long for it: longer than a
  * sixteenth of the effective period at its pericentre, T_f = 2 pi / (df/dt) = P sqrt((1 - e)^3 / (1 + e)). A map whose
  * steps do not resolve the passage is chaotic by itself (Wisdom 2015, doi:10.1088/0004-6256/150/4/127; Hernandez, Zeebe
- * & Hadden 2022, arXiv:2111.08835). Orbits that are nearly circles have no passage to resolve: ten steps do.
+ * & Hadden 2022, arXiv:2111.08835).
  */
-#define NEARLY_CIRCLE 0.1
-
 static void check_pericentres(const shoal_plan *plan, long id, int n, const shoal_orbit *orbits, double period,
                               double dt)
 {
@@ -161,7 +159,7 @@ static void check_pericentres(const shoal_plan *plan, long id, int n, const shoa
     int body = 0;
     for (int i = 1; i < n; i++) {
         const double e = orbits[i].e, P = orbits[i].P, q = orbits[i].a * (1 - e);
-        const double needed = e < NEARLY_CIRCLE ? P / 10 : P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e)) / 16,
+        const double needed = P * sqrt((1 - e) * (1 - e) * (1 - e) / (1 + e)) / 16,
                      mu = pow(2 * M_PI / P, 2) * pow(orbits[i].a, 3);
         if (!(e < 1))
             continue;

@@ -167,8 +167,8 @@ static void warn_of_steps(const shoal_warned *of, FILE *out)
     if (steps->n > 0)
         fprintf(out,
                 "%ld of %ld systems have steps that do not resolve the pericentre of an initial orbit: longer than "
-                "P sqrt((1 - e)^3 / (1 + e)) / 16, or P / 10 where e < 0.1; worst for %s in system %ld; all need dt = "
-                "%.3g%s%s, or steps_per_orbit = %.0f\n",
+                "P sqrt((1 - e)^3 / (1 + e)) / 16; worst for %s in system %ld; all need dt = %.3g%s%s, or "
+                "steps_per_orbit = %.0f\n",
                 steps->n, n, name_of(of, steps->body, body), steps->worst, rounded(steps->step / time), blank, unit,
                 ceil(steps->steps));
     steps = &of->findings->braked;

@@ -162,6 +162,8 @@ def _wait(child: subprocess.Popen[str], progress: bool) -> tuple[str, list[str]]
     def read() -> None:
         live = False
         for line in child.stderr or ():
+            if not line.strip():
+                continue
             errors.append(line.rstrip("\n").removeprefix("shoal: "))
             if progress and re.match("step [0-9]|optimum: ", errors[-1]):
                 live = sys.stderr.isatty()

@@ -337,7 +337,8 @@ class Model(Density):
         -------
         ndarray, shape (...)
             ln L with half the step, less ln L. An adaptive propagator has its tolerance divided for that. Over draws of
-            a posterior the standard deviation says by about how many sigma parameters move with half the step.
+            a posterior the standard deviation says by about how many sigma parameters move with half the step. Infinite
+            where only one of the two is -infinity, NaN where both are.
         """
         if not has("shoal_model_step_error"):
             raise UnsupportedError("this version of the library does not compare steps")

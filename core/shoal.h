@@ -547,7 +547,8 @@ typedef struct shoal_plan shoal_plan;
  *   plan      out  NULL on failure
  * Status: E_USAGE for options that no plan can have, members that this version does not know and that are not 0, or an
  * ensemble whose bodies were never set; E_INPUT if the propagator or a force applies to none of the systems (mvs if
- * body 0 is nowhere the heaviest); E_UNSUPPORTED for what this build or machine lacks; E_DEVICE; E_MEMORY.
+ * body 0 is nowhere the heaviest), or for unknown units; E_UNSUPPORTED for what this build or machine lacks; E_DEVICE;
+ * E_MEMORY.
  * A system becomes `invalid` if the propagator or a force does not apply to it, or if steps_per_orbit or `orbits` is
  * set and none of its orbits is bound.
  */

@@ -193,6 +193,9 @@ static void check_options(shoal_context *c, shoal_ensemble *e)
         REFUSED(c, shoal_plan_create(c, e, &wrong[i], &plan));
         assert_null(plan);
     }
+    const shoal_options no_units = {.size = sizeof no_units, .t_end = 1, .dt = 0.1, .units = "AU, Msun, fortnight"};
+    assert_int_equal(shoal_plan_create(c, e, &no_units, &plan), SHOAL_E_INPUT);
+    assert_non_null(strstr(shoal_context_message(c), "fortnight"));
 }
 
 /* An ensemble of which nobody set the bodies; of impossible ones each system ends as such. */

@@ -338,6 +338,9 @@ static void the_step_has_its_error(void **state)
             largest = fmax(largest, fabs(error[v]));
         }
         assert_true(isnan(error[4]) && largest > 1e-9 && largest < 1);
+        assert_int_equal(shoal_model_step_error(model[0], -1, theta, error), SHOAL_E_USAGE);
+        assert_int_equal(shoal_model_step_error(model[0], 5, NULL, error), SHOAL_E_USAGE);
+        assert_int_equal(shoal_model_step_error(model[0], 5, theta, NULL), SHOAL_E_USAGE);
         for (int half = 0; half < 2; half++) {
             shoal_model_destroy(&model[half]);
             shoal_study_destroy(&study[half]);

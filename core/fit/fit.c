@@ -284,7 +284,7 @@ static shoal_status make(shoal_fit *fit, int n_fits)
     fit->unit = calloc(n, sizeof *fit->unit);
     fit->follow = calloc(n, sizeof *fit->follow);
     if (!fit->period || !fit->names || !fit->unit || !fit->follow)
-        return shoal_fail(study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
+        return out_of_memory(fit, fit->n_room);
     fit->wrapped = fit->period + n;
     fit->some = fit->wrapped + n_room * n;
     fit->units = fit->names + n;
@@ -362,9 +362,8 @@ shoal_status shoal_fit_copy(const shoal_fit *fit, shoal_batch *batch, int row, c
     copy->options.n_threads = 1; /* it is one of many */
     copy->wrapped = shoal_allocate(n_room * (k + 1), sizeof(double));
     copy->some = copy->wrapped ? copy->wrapped + n_room * k : NULL;
-    return copy->wrapped && shoal_context_create(&copy->target.context) == SHOAL_OK
-               ? SHOAL_OK
-               : shoal_fail(fit->study->context, SHOAL_E_MEMORY, "out of memory for %ld vectors", fit->n_room);
+    return copy->wrapped && shoal_context_create(&copy->target.context) == SHOAL_OK ? SHOAL_OK
+                                                                                    : out_of_memory(fit, fit->n_room);
 }
 
 void shoal_fit_copy_release(shoal_fit *copy)

@@ -303,7 +303,7 @@ static shoal_status read_planet(catalogue *c, char *const cells[], int n)
         p.order = c->planets[i].order;
         if (p.spare)
             break;
-        if (strcmp(c->planets[i].letter, p.letter) == 0 && !c->planets[i].spare && !p.spare)
+        if (strcmp(c->planets[i].letter, p.letter) == 0 && !c->planets[i].spare)
             return shoal_table_fail(table, "pl_letter", p.letter, "each planet of %s once (it is in line %ld too)",
                                     p.host, c->planets[i].line);
     }

@@ -316,10 +316,8 @@ static void use_tangent_defaults(shoal_plan *plan, const shoal_options *options)
 {
     const shoal_propagator *propagator = plan->propagator;
     for (int i = 0; propagator->with_tangents && i < propagator->n_parameters; i++) {
-        bool given = propagator->with_tangents[i] == 0;
-        for (int k = 0; k < options->n_settings; k++)
-            given |= strcmp(options->settings[k].name, propagator->parameters[i].name) == 0;
-        if (!given)
+        const char *name = propagator->parameters[i].name;
+        if (propagator->with_tangents[i] != 0 && !shoal_setting_find(options->settings, options->n_settings, name))
             plan->args.propagator[i] = propagator->with_tangents[i];
     }
 }

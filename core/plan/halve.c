@@ -24,19 +24,16 @@ static void divide_tolerances(const shoal_propagator *propagator, shoal_halved *
             const shoal_parameter *row = &propagator->parameters[i];
             if (strcmp(row->name, tolerances[k].name) != 0)
                 continue;
-            int at = 0;
-            while (at < options->n_settings && strcmp(half->settings[at].name, row->name) != 0)
-                at++;
-            const double by = tolerances[k].by,
-                         value = (at < options->n_settings ? half->settings[at].value : row->initial) / by;
+            const shoal_setting *given = shoal_setting_find(half->settings, options->n_settings, row->name);
+            const double by = tolerances[k].by, value = (given ? given->value : row->initial) / by;
             if (value < row->least) {
                 half->at_least = by * row->least;
                 half->by = by;
                 half->what = row->name;
                 return;
             }
+            const long at = given ? given - half->settings : options->n_settings++;
             half->settings[at] = (shoal_setting){.name = row->name, .value = value};
-            options->n_settings += at == options->n_settings;
             used += (size_t)snprintf(half->changed + used, sizeof half->changed - used, "%s%s / %g", used ? ", " : "",
                                      row->name, by);
         }

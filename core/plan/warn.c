@@ -24,10 +24,8 @@ static const char *name_of(const shoal_warned *of, int body, body_name text)
 
 static double setting_of(const shoal_plug_options *plug, const char *name)
 {
-    for (int i = 0; i < plug->n_settings; i++)
-        if (strcmp(plug->settings[i].name, name) == 0)
-            return plug->settings[i].value;
-    return NAN;
+    const shoal_setting *given = shoal_setting_find(plug->settings, plug->n_settings, name);
+    return given ? given->value : NAN;
 }
 
 /* Whether a body of a system has no mass. */
@@ -138,14 +136,12 @@ static void warn_of_tangents(const shoal_warned *of, FILE *out)
     for (int i = 0; follows && propagator->with_tangents && i < propagator->n_parameters; i++) {
         const char *name = propagator->parameters[i].name;
         const double usual = propagator->with_tangents[i];
-        for (int k = 0; k < options->n_settings; k++) {
-            const shoal_setting *given = &options->settings[k];
-            if (usual > 0 && strcmp(given->name, name) == 0 && given->value > 10 * usual)
-                fprintf(out,
-                        "megno: with %s = %g tangent vectors of %s err far more than its bodies, so that eccentric "
-                        "orbits and moons may seem chaotic: the default with megno is %g\n",
-                        name, given->value, propagator->name, usual);
-        }
+        const shoal_setting *given = shoal_setting_find(options->settings, options->n_settings, name);
+        if (usual > 0 && given && given->value > 10 * usual)
+            fprintf(out,
+                    "megno: with %s = %g tangent vectors of %s err far more than its bodies, so that eccentric orbits "
+                    "and moons may seem chaotic: the default with megno is %g\n",
+                    name, given->value, propagator->name, usual);
     }
 }
 

@@ -214,6 +214,14 @@ void shoal_monitor_column_name(const shoal_monitor_place *of, char (*body_name)[
                           : snprintf(name + used, SHOAL_COLUMN_SIZE - (size_t)used, "_%d", bodies[k]);
 }
 
+const shoal_setting *shoal_setting_find(const shoal_setting *settings, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return &settings[i];
+    return NULL;
+}
+
 int shoal_choice_index(const char *choices, const char *word)
 {
     return word_index(choices, '|', word);

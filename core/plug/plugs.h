@@ -78,6 +78,8 @@ void shoal_monitor_column_name(const shoal_monitor_place *of, char (*body_name)[
 int shoal_force_names(const shoal_context *context, const char **names, int limit);
 
 bool shoal_is_identifier(const char *name);
+/* The first of n settings of that name, NULL if it is not given. */
+const shoal_setting *shoal_setting_find(const shoal_setting *settings, int n, const char *name);
 /* Index of a word in "a|b|c", -1 if it is not there. */
 int shoal_choice_index(const char *choices, const char *word);
 

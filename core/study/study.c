@@ -238,6 +238,8 @@ const char *shoal_study_warnings(shoal_study *study)
 {
     if (!study || study->big)
         return "";
+    if (study->warnings)
+        return study->warnings;
     const int n = study->ensemble->n_bodies;
     const char **names = malloc((size_t)n * sizeof *names);
     char *text = NULL;
@@ -255,7 +257,6 @@ const char *shoal_study_warnings(shoal_study *study)
         warn_of_far_times(study, out);
     }
     free(names);
-    free(study->warnings);
     study->warnings = out && fclose(out) == 0 ? text : NULL;
     return study->warnings ? study->warnings : "";
 }
